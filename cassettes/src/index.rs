@@ -1,0 +1,136 @@
+//! A cassette made ready for look-ups: built once, shared by every session that plays it.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::OnceLock,
+    thread,
+};
+
+use exchange::{Body, Exchange, Headers, Piece};
+use matchers::{Canonical, Key, Policy};
+
+use crate::{format::Cassette, rebind::uuids_in, scrub::Scrubbed};
+
+#[derive(Debug)]
+pub struct Index {
+    exchanges: Vec<Scrubbed<Exchange>>,
+    canonicals: Vec<Canonical>,
+    queues: HashMap<Route, Vec<u32>>,
+    policy: Policy,
+    known: OnceLock<HashSet<String>>,
+}
+
+/// A way to find exchanges: by what a request says to the letter, or with UUIDs and times left open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Route {
+    Exact(Key),
+    Loose(Key),
+}
+
+impl Index {
+    /// `default` holds where the cassette does not carry its own policy.
+    pub fn new(cassette: Cassette, default: &Policy) -> Self {
+        let policy = cassette.policy.unwrap_or_else(|| default.clone());
+        let exchanges = cassette.exchanges;
+        let canonicals = canonicals(&exchanges, &policy);
+        let mut queues: HashMap<Route, Vec<u32>> = HashMap::with_capacity(exchanges.len() * 2);
+        for (place, canonical) in (0u32..).zip(&canonicals) {
+            queues
+                .entry(Route::Exact(canonical.exact))
+                .or_default()
+                .push(place);
+            // Only an exchange with something to leave open can stand in for a request that is not its own.
+            if !canonical.slots.is_empty() {
+                queues
+                    .entry(Route::Loose(canonical.loose))
+                    .or_default()
+                    .push(place);
+            }
+        }
+        Self {
+            exchanges,
+            canonicals,
+            queues,
+            policy,
+            known: OnceLock::new(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.exchanges.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.exchanges.is_empty()
+    }
+
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    pub fn exchanges(&self) -> &[Scrubbed<Exchange>] {
+        &self.exchanges
+    }
+
+    pub(crate) fn exchange(&self, place: usize) -> &Scrubbed<Exchange> {
+        &self.exchanges[place]
+    }
+
+    pub(crate) fn canonical(&self, place: usize) -> &Canonical {
+        &self.canonicals[place]
+    }
+
+    /// The places of the exchanges that this route leads to, in recorded order.
+    pub(crate) fn queue(&self, route: Route) -> &[u32] {
+        self.queues.get(&route).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a UUID stands anywhere in the cassette. Looked for only when somebody first asks.
+    pub(crate) fn knows(&self, value: &str) -> bool {
+        let known = self
+            .known
+            .get_or_init(|| self.exchanges.iter().flat_map(|e| all_uuids(e)).collect());
+        known.contains(&value.to_ascii_lowercase())
+    }
+}
+
+/// Canonical forms cost the most when a large cassette is made ready, so they are made on all cores.
+fn canonicals(exchanges: &[Scrubbed<Exchange>], policy: &Policy) -> Vec<Canonical> {
+    let of = |part: &[Scrubbed<Exchange>]| -> Vec<Canonical> {
+        part.iter()
+            .map(|e| matchers::canonical(&e.request, policy))
+            .collect()
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    if exchanges.len() < WORTH_A_THREAD || workers == 1 {
+        return of(exchanges);
+    }
+    thread::scope(|scope| {
+        let parts = exchanges.chunks(exchanges.len().div_ceil(workers));
+        let handles: Vec<_> = parts.map(|part| scope.spawn(move || of(part))).collect();
+        handles
+            .into_iter()
+            .flat_map(|h| h.join().expect("canonical forms do not panic"))
+            .collect()
+    })
+}
+
+fn all_uuids(exchange: &Exchange) -> Vec<String> {
+    let mut found = uuids_in(exchange.request.url.to_string().as_bytes());
+    let mut look = |headers: &Headers, body: &Body| {
+        headers.iter().for_each(|h| found.extend(uuids_in(h.value())));
+        found.extend(body.bytes().map(|b| uuids_in(b)).unwrap_or_default());
+    };
+    look(&exchange.request.headers, &exchange.request.body);
+    if let Some(response) = exchange.reply.response() {
+        look(&response.headers, &response.body);
+        for message in &response.messages {
+            if let Piece::Text(text) = &message.piece {
+                found.extend(uuids_in(text.as_bytes()));
+            }
+        }
+    }
+    found
+}
+
+const WORTH_A_THREAD: usize = 2_000;

@@ -1,0 +1,21 @@
+//! Cassettes: their format, the store that keeps them, the scrubber in front of it, the player and the recorder.
+//!
+//! Everything here is pure but for [`store`], the only file below the proxy that touches a disk.
+
+pub mod dialogue;
+pub mod format;
+mod index;
+pub mod plan;
+pub mod player;
+mod rebind;
+pub mod recorder;
+pub mod scrub;
+pub mod store;
+
+pub use dialogue::{Dialogue, Turn};
+pub use format::Cassette;
+pub use index::Index;
+pub use plan::{Head, Pace, Plan, Step};
+pub use player::{Decision, Delivery, Miss, Player, Ticket};
+pub use recorder::Merge;
+pub use scrub::{Scrubbed, Scrubber};

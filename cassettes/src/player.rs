@@ -1,0 +1,246 @@
+//! The player: which recorded exchange answers a request.
+//!
+//! Finding it is a hash look-up, so its cost does not grow with the cassette; patterns are only asked to explain a
+//! miss. The player decides and never does: it gives a [`Plan`] and is told later how the delivery went.
+
+use std::{collections::HashMap, sync::Arc};
+
+use exchange::Request;
+use matchers::{NearMiss, OnRepeat, Policy, Shapes, Slot};
+
+use crate::{
+    index::{Index, Route},
+    plan::{Pace, Plan},
+    rebind::{Binding, Bindings, rebind},
+    scrub::Scrubbed,
+};
+
+/// One session's way through a cassette.
+#[derive(Debug)]
+pub struct Player {
+    index: Arc<Index>,
+    states: Vec<State>,
+    /// Where in each queue the first exchange may be that is still fresh.
+    cursors: HashMap<Route, usize>,
+    bindings: Bindings,
+    pace: Pace,
+}
+
+#[derive(Debug)]
+pub enum Decision {
+    Play {
+        ticket: Ticket,
+        exchange: u32,
+        plan: Plan,
+    },
+    Miss(Miss),
+}
+
+/// The right to deliver one exchange once. Must be given back with [`Player::settle`].
+#[derive(Debug)]
+#[must_use = "an exchange whose ticket is not settled stays taken"]
+pub struct Ticket {
+    place: usize,
+    routes: [Route; 2],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// The client got all of it.
+    Whole,
+    /// It broke off: the exchange is fresh for the client's next attempt.
+    Broken,
+}
+
+/// Why nothing was played.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Miss {
+    /// Exchanges match, but calls played them all: `(exchange, call)`.
+    Exhausted(Vec<(u32, u32)>),
+    /// No exchange matches; these come closest.
+    Unknown(Vec<NearMiss>),
+    /// The exchange matches, but its reply was too large to keep.
+    NotKept { exchange: u32 },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Fresh,
+    Taken { call: u32 },
+    Played { call: u32 },
+}
+
+impl Player {
+    pub fn new(index: Arc<Index>, pace: Pace) -> Self {
+        let states = vec![State::Fresh; index.len()];
+        Self {
+            index,
+            states,
+            cursors: HashMap::new(),
+            bindings: Bindings::default(),
+            pace,
+        }
+    }
+
+    pub fn policy(&self) -> &Policy {
+        self.index.policy()
+    }
+
+    /// Chooses the exchange for a request. `call` is the caller's number for it, named in explanations.
+    pub fn decide(&mut self, call: u32, request: &Scrubbed<Request>) -> Decision {
+        let index = Arc::clone(&self.index);
+        let live = matchers::canonical(request, index.policy());
+        let exact = Route::Exact(live.exact);
+        // A request that the cassette knows to the letter is never answered from one that only looks like it.
+        let route = match index.queue(exact).is_empty() && index.policy().shapes == Shapes::Loose {
+            true => Route::Loose(live.loose),
+            false => exact,
+        };
+        let queue = index.queue(route);
+        let found = self
+            .first_fresh(route, queue, &live.slots)
+            .or_else(|| self.repeat(route, queue));
+        let Some(place) = found else {
+            return Decision::Miss(self.explain(queue, request));
+        };
+        let exchange = index.exchange(place);
+        let bound = self.bindings.bind(&index.canonical(place).slots, &live.slots);
+        let plan = match bound.is_empty() {
+            true => Plan::of(&exchange.reply, request, self.pace),
+            false => Plan::of(&rebind(&exchange.reply, &bound), request, self.pace),
+        };
+        let Some(plan) = plan else {
+            return Decision::Miss(Miss::NotKept {
+                exchange: exchange.id,
+            });
+        };
+        self.states[place] = State::Taken { call };
+        let canonical = index.canonical(place);
+        let routes = [Route::Exact(canonical.exact), Route::Loose(canonical.loose)];
+        Decision::Play {
+            ticket: Ticket { place, routes },
+            exchange: exchange.id,
+            plan,
+        }
+    }
+
+    /// Says how the delivery went.
+    pub fn settle(&mut self, ticket: Ticket, delivery: Delivery) {
+        let State::Taken { call } = self.states[ticket.place] else {
+            return;
+        };
+        match delivery {
+            Delivery::Whole => self.states[ticket.place] = State::Played { call },
+            Delivery::Broken => {
+                self.states[ticket.place] = State::Fresh;
+                for route in ticket.routes {
+                    self.cursors.remove(&route);
+                }
+            }
+        }
+    }
+
+    /// Exchanges that no call got whole.
+    pub fn unplayed(&self) -> Vec<u32> {
+        let whole = |state: &State| matches!(state, State::Played { .. });
+        let left = self.states.iter().enumerate().filter(|(_, state)| !whole(state));
+        left.map(|(place, _)| self.index.exchange(place).id).collect()
+    }
+
+    pub fn exchanges(&self) -> usize {
+        self.states.len()
+    }
+
+    fn first_fresh(&mut self, route: Route, queue: &[u32], live: &[Slot]) -> Option<usize> {
+        let start = self.cursors.get(&route).copied().unwrap_or(0);
+        let mut skipped_any = false;
+        for (offset, &place) in queue.iter().enumerate().skip(start) {
+            let place = place as usize;
+            if self.states[place] != State::Fresh {
+                continue;
+            }
+            if matches!(route, Route::Loose(_)) && !self.may_stand_in(place, live) {
+                skipped_any = true;
+                continue;
+            }
+            if !skipped_any {
+                self.cursors.insert(route, offset);
+            }
+            return Some(place);
+        }
+        None
+    }
+
+    /// Whether a live request may be answered from an exchange whose UUIDs and times are other than its own.
+    fn may_stand_in(&self, place: usize, live: &[Slot]) -> bool {
+        let recorded = &self.index.canonical(place).slots;
+        self.bindings.allow(recorded, live)
+            && !live.iter().zip(recorded).any(|(l, r)| {
+                // A value that stands elsewhere in the cassette is not one that the client made up: asking for another
+                // recorded thing must not be answered with this one.
+                l.value != r.value && self.index.knows(&l.value) && !self.bindings.is_live(&l.value)
+            })
+    }
+
+    fn repeat(&mut self, route: Route, queue: &[u32]) -> Option<usize> {
+        let last = *queue.last()? as usize;
+        match self.index.policy().on_repeat {
+            OnRepeat::Miss => None,
+            OnRepeat::Last => Some(last),
+            OnRepeat::Cycle => {
+                for &place in queue {
+                    if matches!(self.states[place as usize], State::Played { .. }) {
+                        self.states[place as usize] = State::Fresh;
+                    }
+                }
+                self.cursors.remove(&route);
+                queue
+                    .iter()
+                    .map(|&p| p as usize)
+                    .find(|&p| self.states[p] == State::Fresh)
+            }
+        }
+    }
+
+    fn explain(&self, queue: &[u32], request: &Scrubbed<Request>) -> Miss {
+        let played: Vec<(u32, u32)> = queue
+            .iter()
+            .filter_map(|&place| match self.states[place as usize] {
+                State::Taken { call } | State::Played { call } => {
+                    Some((self.index.exchange(place as usize).id, call))
+                }
+                State::Fresh => None,
+            })
+            .collect();
+        if !played.is_empty() {
+            return Miss::Exhausted(played);
+        }
+        let fresh = (0..self.states.len()).filter(|&place| self.states[place] == State::Fresh);
+        let candidates = fresh
+            .map(|place| self.index.exchange(place))
+            .map(|e| (e.id, &e.request));
+        Miss::Unknown(matchers::nearest(
+            candidates,
+            request,
+            self.index.policy(),
+            NEAR_MISSES,
+        ))
+    }
+}
+
+impl Bindings {
+    /// Whether pairing these slots contradicts an earlier pairing of the same UUID.
+    fn allow(&self, recorded: &[Slot], live: &[Slot]) -> bool {
+        recorded.iter().zip(live).all(|(r, l)| self.agrees(r, l))
+    }
+
+    fn bind(&mut self, recorded: &[Slot], live: &[Slot]) -> Vec<Binding> {
+        let pairs = recorded.iter().zip(live).filter(|(r, l)| r.value != l.value);
+        pairs.map(|(r, l)| self.remember(r, l)).collect()
+    }
+}
+
+const NEAR_MISSES: usize = 3;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,276 @@
+//! What a recording has so far, safe from a kill at any moment.
+//!
+//! A file of records, each `length | crc32 | seq | payload` (little endian: u32, u32, u64) and written by one
+//! `write(2)`. The payload is an exchange as a cassette spells it, big bodies inline; there is no second format.
+//! The first record is the header: it names the format and the cassette. What is not a whole record ends the
+//! journal.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File, OpenOptions},
+    io::{self, BufReader, Read},
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        fs::{FileExt, OpenOptionsExt},
+    },
+    path::{Path, PathBuf},
+};
+
+use exchange::Exchange;
+
+use super::{StoreError, create_private_folder, failed, resolve, state_folder};
+use crate::{Scrubbed, format};
+
+/// The journal of one recording.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+    /// Where the last whole record ends.
+    end: u64,
+}
+
+impl Journal {
+    /// Starts a journal for a cassette whose [`super::Lock`] the caller holds.
+    pub fn create(cassette: &Path, state_dir: &Path) -> Result<Self, StoreError> {
+        let cassette = resolve(cassette);
+        let folder = state_folder(&cassette, state_dir);
+        create_private_folder(&folder)?;
+        let number = numbered(&folder)?.last().map_or(1, |(number, _)| number + 1);
+        let path = folder.join(format!("{number}{EXTENSION}"));
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed("create", &path))?;
+        let mut journal = Self { file, path, end: 0 };
+        let header = [HEADER, cassette.as_os_str().as_bytes()].concat();
+        match journal.put(0, &header) {
+            Ok(()) => Ok(journal),
+            Err(error) => {
+                // The first error is the one to tell; an empty journal does no harm.
+                let _ = fs::remove_file(&journal.path);
+                Err(error)
+            }
+        }
+    }
+
+    /// Adds an exchange. Once this returns, a kill of the process cannot lose it. After an error the journal
+    /// still holds what it held before.
+    pub fn append(&mut self, seq: u64, exchange: &Scrubbed<Exchange>) -> Result<(), StoreError> {
+        let text = format::item(exchange, usize::MAX, &mut format::Blobs::new());
+        self.put(seq, text.as_bytes())
+    }
+
+    /// Brings everything appended so far to the disk, against a loss of power.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.file.sync_data().map_err(failed("flush", &self.path))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes the journal, once its exchanges are in the cassette.
+    pub fn finish(self) -> Result<(), StoreError> {
+        Self::discard(&self.path)
+    }
+
+    /// Removes a journal that a killed run left, once its exchanges are in the cassette.
+    pub fn discard(path: &Path) -> Result<(), StoreError> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The exchanges of a journal, up to the first record that is not whole.
+    pub fn read(path: &Path) -> Result<Records, StoreError> {
+        Records::open(path)
+    }
+
+    /// The journals that earlier runs left for a cassette, oldest first. The caller holds the
+    /// [`super::Lock`] and has not started its own yet, so none of them is in use.
+    pub fn orphans(cassette: &Path, state_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
+        let folder = state_folder(&resolve(cassette), state_dir);
+        Ok(numbered(&folder)?.into_iter().map(|(_, path)| path).collect())
+    }
+
+    fn put(&mut self, seq: u64, payload: &[u8]) -> Result<(), StoreError> {
+        let record = frame(seq, payload).map_err(failed("append to", &self.path))?;
+        // At a known place, not at the end of the file: should cutting off a torn record fail too, the next
+        // record still overwrites it.
+        let written = match self.file.write_at(&record, self.end) {
+            Ok(size) if size == record.len() => {
+                self.end += size as u64;
+                return Ok(());
+            }
+            Ok(_) => io::Error::from(io::ErrorKind::StorageFull),
+            Err(error) => error,
+        };
+        let _ = self.file.set_len(self.end);
+        Err(failed("append to", &self.path)(written))
+    }
+}
+
+/// The exchanges of a journal, one in memory at a time.
+#[derive(Debug)]
+pub struct Records {
+    input: BufReader<File>,
+    path: PathBuf,
+    /// Bytes of the file that were not read yet.
+    left: u64,
+    cassette: Option<PathBuf>,
+}
+
+impl Records {
+    /// The cassette that was recorded; `None` if the run was killed before it wrote even that.
+    pub fn cassette(&self) -> Option<&Path> {
+        self.cassette.as_deref()
+    }
+
+    fn open(path: &Path) -> Result<Self, StoreError> {
+        let file = File::open(path).map_err(failed("read", path))?;
+        let left = file.metadata().map_err(failed("read", path))?.len();
+        let mut records = Self {
+            input: BufReader::new(file),
+            path: path.to_owned(),
+            left,
+            cassette: None,
+        };
+        let Some((_, header)) = records.next_record()? else {
+            return Ok(records);
+        };
+        match header.strip_prefix(HEADER) {
+            Some(cassette) => {
+                records.cassette = Some(OsString::from_vec(cassette.to_vec()).into());
+                Ok(records)
+            }
+            None => {
+                let newer = "it was written by another version of wiretape";
+                Err(failed("read", path)(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    newer,
+                )))
+            }
+        }
+    }
+
+    /// The next whole record.
+    fn next_record(&mut self) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
+        let read = failed("read", &self.path);
+        let mut head = [0; HEAD];
+        if self.left < HEAD as u64 {
+            return Ok(None);
+        }
+        self.input.read_exact(&mut head).map_err(&read)?;
+        self.left -= HEAD as u64;
+        let (size, sum, seq) = unframe(head);
+        // Before anything of that size is allocated: the length may be torn.
+        if u64::from(size) > self.left {
+            return Ok(self.stop());
+        }
+        let mut payload = vec![0; size as usize];
+        self.input.read_exact(&mut payload).map_err(&read)?;
+        self.left -= u64::from(size);
+        Ok(if checksum(seq, &payload) == sum {
+            Some((seq, payload))
+        } else {
+            self.stop()
+        })
+    }
+
+    fn stop<T>(&mut self) -> Option<T> {
+        self.left = 0;
+        None
+    }
+
+    fn exchange(&self, payload: Vec<u8>) -> Result<Scrubbed<Exchange>, StoreError> {
+        let text = String::from_utf8(payload)
+            .map_err(|error| super::not_utf8(&self.path, error.as_bytes(), error.utf8_error()))?;
+        format::read_item(&text, &|_| Ok(None)).map_err(|problem| StoreError::Invalid {
+            file: self.path.clone(),
+            source_text: text.as_str().into(),
+            problem: Box::new(problem),
+        })
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<(u64, Scrubbed<Exchange>), StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (seq, payload) = match self.next_record() {
+            Ok(record) => record?,
+            Err(error) => {
+                self.left = 0;
+                return Some(Err(error));
+            }
+        };
+        Some(self.exchange(payload).map(|exchange| (seq, exchange)))
+    }
+}
+
+fn frame(seq: u64, payload: &[u8]) -> io::Result<Vec<u8>> {
+    let size = u32::try_from(payload.len())
+        .ok()
+        .filter(|size| *size <= MOST_BYTES);
+    let size = size.ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, "the exchange is too big"))?;
+    let mut record = Vec::with_capacity(HEAD + payload.len());
+    record.extend_from_slice(&size.to_le_bytes());
+    record.extend_from_slice(&checksum(seq, payload).to_le_bytes());
+    record.extend_from_slice(&seq.to_le_bytes());
+    record.extend_from_slice(payload);
+    Ok(record)
+}
+
+fn unframe(head: [u8; HEAD]) -> (u32, u32, u64) {
+    let (size, rest) = head.split_first_chunk().expect("a head is longer");
+    let (sum, rest) = rest.split_first_chunk().expect("a head is longer");
+    let (seq, _) = rest.split_first_chunk().expect("a head is longer");
+    (
+        u32::from_le_bytes(*size),
+        u32::from_le_bytes(*sum),
+        u64::from_le_bytes(*seq),
+    )
+}
+
+fn checksum(seq: u64, payload: &[u8]) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&seq.to_le_bytes());
+    sum.update(payload);
+    sum.finalize()
+}
+
+/// The journals in a folder, in the order in which they were made.
+fn numbered(folder: &Path) -> Result<Vec<(u64, PathBuf)>, StoreError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed("read the folder", folder)(error)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(failed("read the folder", folder))?;
+        let name = entry.file_name();
+        let number = name
+            .to_str()
+            .and_then(|name| name.strip_suffix(EXTENSION)?.parse().ok());
+        if let Some(number) = number {
+            found.push((number, entry.path()));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+const EXTENSION: &str = ".journal";
+const HEADER: &[u8] = b"wiretape: journal/1\n";
+const HEAD: usize = 16;
+
+/// Linux writes no more than this at once, and one record is one write.
+const MOST_BYTES: u32 = 0x7fff_0000;
+
+#[cfg(test)]
+mod tests;

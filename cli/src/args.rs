@@ -1,0 +1,274 @@
+//! The command line, as a person types it.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use proxy::ConnectTo;
+
+/// Record what a program really said to its APIs, and replay it offline.
+#[derive(Debug, Parser)]
+#[command(
+    name = "wiretape",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// Read this file instead of looking for wiretape.yaml here and in the folders above
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a command and record its traffic
+    Record(Record),
+    /// Run a command offline, answered from a cassette
+    Replay(Replay),
+    /// Replay what the cassette knows, record what is new
+    Auto(Auto),
+    /// Run a proxy until it is told to stop
+    Proxy(ProxyArgs),
+    /// Open a shell whose traffic goes through wiretape
+    Shell(Shell),
+    /// Print the variables that send a program through a running `wiretape proxy`
+    Env(Env),
+    /// Show what is on a cassette
+    Show(Show),
+    /// Show how two cassettes differ
+    Diff(Diff),
+    /// The certificate authority that programs are made to trust
+    #[command(subcommand)]
+    Ca(Ca),
+    /// Check that this machine has what wiretape needs
+    Doctor,
+    /// See it work: a real program, replayed offline from a built-in cassette
+    Demo,
+    /// Print a completion script for a shell
+    Completions { shell: clap_complete::Shell },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Record {
+    #[command(flatten)]
+    pub(crate) cassette: CassetteArg,
+    /// Take the new timing too, even where the traffic did not change
+    #[arg(long)]
+    pub(crate) refresh: bool,
+    #[command(flatten)]
+    pub(crate) upstream: UpstreamArgs,
+    #[command(flatten)]
+    pub(crate) client: ClientArgs,
+    #[command(flatten)]
+    pub(crate) child: ChildArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    #[command(flatten)]
+    pub(crate) cassette: CassetteArg,
+    /// Fail when an exchange was left unplayed
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// How fast recorded replies come
+    #[arg(long, value_name = "PACE")]
+    pub(crate) pace: Option<PaceArg>,
+    #[command(flatten)]
+    pub(crate) client: ClientArgs,
+    #[command(flatten)]
+    pub(crate) child: ChildArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Auto {
+    #[command(flatten)]
+    pub(crate) cassette: CassetteArg,
+    /// How fast recorded replies come
+    #[arg(long, value_name = "PACE")]
+    pub(crate) pace: Option<PaceArg>,
+    #[command(flatten)]
+    pub(crate) upstream: UpstreamArgs,
+    #[command(flatten)]
+    pub(crate) client: ClientArgs,
+    #[command(flatten)]
+    pub(crate) child: ChildArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProxyArgs {
+    #[arg(long)]
+    pub(crate) mode: ModeArg,
+    /// Where to listen
+    #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDR:PORT")]
+    pub(crate) listen: SocketAddr,
+    #[command(flatten)]
+    pub(crate) cassette: CassetteArg,
+    /// Take the new timing too, even where the traffic did not change
+    #[arg(long)]
+    pub(crate) refresh: bool,
+    /// Fail when an exchange was left unplayed
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// How fast recorded replies come
+    #[arg(long, value_name = "PACE")]
+    pub(crate) pace: Option<PaceArg>,
+    #[command(flatten)]
+    pub(crate) upstream: UpstreamArgs,
+    #[command(flatten)]
+    pub(crate) client: ClientArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Shell {
+    #[arg(long, default_value = "auto")]
+    pub(crate) mode: ModeArg,
+    #[command(flatten)]
+    pub(crate) cassette: CassetteArg,
+    #[command(flatten)]
+    pub(crate) upstream: UpstreamArgs,
+    #[command(flatten)]
+    pub(crate) client: ClientArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Env {
+    /// In which language to print them
+    #[arg(long, default_value = "sh")]
+    pub(crate) format: EnvFormat,
+    /// The port of the proxy, where several run
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    pub(crate) cassette: PathBuf,
+    /// Print this exchange whole
+    #[arg(value_name = "ID")]
+    pub(crate) exchange: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    pub(crate) a: PathBuf,
+    pub(crate) b: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Ca {
+    /// Print where the kept CA certificate is
+    Path,
+    /// Make a CA that is kept, for a proxy that other programs are set up to trust
+    Init {
+        /// Replace the one that is there
+        #[arg(long)]
+        renew: bool,
+    },
+    /// Print variables that make a program trust the kept CA
+    Env {
+        #[arg(long, default_value = "sh")]
+        format: EnvFormat,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CassetteArg {
+    /// The cassette [default: cassettes/NAME.yaml, NAME being the command's]
+    #[arg(short = 'c', long = "cassette", value_name = "FILE")]
+    pub(crate) path: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChildArg {
+    /// The command to run
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<std::ffi::OsString>,
+}
+
+/// How real hosts are reached.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Upstream")]
+pub(crate) struct UpstreamArgs {
+    /// Connect to ADDR:PORT instead of HOST:PORT, as curl spells it
+    #[arg(long, value_name = "HOST:PORT:ADDR:PORT")]
+    pub(crate) connect_to: Vec<ConnectTo>,
+    /// Trust the CA certificates in this PEM file too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) upstream_ca: Vec<PathBuf>,
+    /// Reach upstreams through another proxy [default: HTTPS_PROXY, except for NO_PROXY]
+    #[arg(long, value_name = "URL")]
+    pub(crate) upstream_proxy: Option<String>,
+    /// Keep bodies up to this size; larger ones pass but are not recorded [default: 64MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_body: Option<crate::size::Size>,
+}
+
+/// How programs reach us.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Clients")]
+pub(crate) struct ClientArgs {
+    /// Open a port that stands in for an origin, for clients that take a base URL but no proxy
+    #[arg(long, value_name = "NAME=URL")]
+    pub(crate) reverse: Vec<crate::reverse::Reverse>,
+    /// Send traffic to this machine itself through the proxy too
+    #[arg(long)]
+    pub(crate) loopback: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeArg {
+    Record,
+    Replay,
+    Auto,
+    Passthrough,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PaceArg {
+    /// As fast as the client reads
+    Instant,
+    /// With the recorded waits
+    Recorded,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EnvFormat {
+    Sh,
+    Fish,
+    Json,
+}
+
+impl From<ModeArg> for proxy::Mode {
+    fn from(mode: ModeArg) -> Self {
+        match mode {
+            ModeArg::Record => Self::Record,
+            ModeArg::Replay => Self::Replay,
+            ModeArg::Auto => Self::Auto,
+            ModeArg::Passthrough => Self::Passthrough,
+        }
+    }
+}
+
+impl From<PaceArg> for cassettes::Pace {
+    fn from(pace: PaceArg) -> Self {
+        match pace {
+            PaceArg::Instant => Self::Instant,
+            PaceArg::Recorded => Self::Recorded,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_holds_together() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,131 @@
+//! `wiretape doctor`: does this machine have what wiretape needs?
+
+use std::{env, ffi::OsStr, fs, io, net::TcpListener, path::PathBuf, process::Command};
+
+use certs::Authority;
+use time::OffsetDateTime;
+
+use crate::{
+    config::Config,
+    exit::{Exit, Failure},
+    places,
+    style::{Paint, To, tame},
+};
+
+enum Finding {
+    Good,
+    /// Worth knowing; nothing fails for it.
+    Note,
+    Bad,
+}
+
+pub(crate) fn run(config: &Config) -> Result<Exit, Failure> {
+    let mut bad = 0;
+    let mut tell = |finding: Finding, text: String| {
+        let mark = match finding {
+            Finding::Good => To::Stdout.paint(Paint::Green, "ok  "),
+            Finding::Note => To::Stdout.paint(Paint::Yellow, "note"),
+            Finding::Bad => {
+                bad += 1;
+                To::Stdout.paint(Paint::Red, "bad ")
+            }
+        };
+        println!("{mark}  {}", tame(&text));
+    };
+    match TcpListener::bind(("127.0.0.1", 0)) {
+        Ok(_) => tell(Finding::Good, "can listen on loopback".into()),
+        Err(error) => tell(Finding::Bad, format!("cannot listen on loopback: {error}")),
+    }
+    match writable(&places::state_dir()) {
+        Ok(()) => tell(
+            Finding::Good,
+            format!("journals go to {}", places::state_dir().display()),
+        ),
+        Err(error) => tell(
+            Finding::Bad,
+            format!("cannot write to {}: {error}", places::state_dir().display()),
+        ),
+    }
+    match certs::upstream_client_config(&[], &[]) {
+        Ok(_) => tell(Finding::Good, "found the system's root certificates".into()),
+        Err(error) => tell(
+            Finding::Bad,
+            format!("recording cannot trust real hosts: {error}"),
+        ),
+    }
+    match Authority::load(&places::ca_dir(), OffsetDateTime::now_utc()) {
+        Ok(ca) => tell(
+            Finding::Good,
+            format!("kept CA valid until {}", ca.not_after().date()),
+        ),
+        Err(_) if !places::ca_dir().exists() => {
+            tell(
+                Finding::Good,
+                "no kept CA: each run makes its own, in memory".into(),
+            );
+        }
+        Err(error) => tell(Finding::Bad, error.to_string()),
+    }
+    match &config.file {
+        Some(file) => tell(Finding::Good, format!("configuration from {}", file.display())),
+        None => tell(
+            Finding::Good,
+            "no wiretape.yaml here or above: defaults apply".into(),
+        ),
+    }
+    for name in ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+        if env::var_os(name).is_some_and(|v| !v.is_empty()) {
+            tell(
+                Finding::Note,
+                format!("{name} is set: recording reaches real hosts through that proxy"),
+            );
+        }
+    }
+    for (program, works) in CLIENTS {
+        match version(program) {
+            Some(version) => tell(Finding::Good, format!("{version}: {works}")),
+            None => tell(Finding::Note, format!("{program} is not installed")),
+        }
+    }
+    Ok(if bad == 0 { Exit::Fine } else { Exit::Failed })
+}
+
+fn writable(dir: &PathBuf) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    tempfile::tempfile_in(dir).map(|_| ())
+}
+
+/// The first line in which a program names its version.
+fn version(program: &str) -> Option<String> {
+    let flag = if program == "java" {
+        "-version"
+    } else {
+        "--version"
+    };
+    let output = Command::new(OsStr::new(program)).arg(flag).output().ok()?;
+    let said = if output.stdout.is_empty() {
+        output.stderr
+    } else {
+        output.stdout
+    };
+    let line = String::from_utf8_lossy(&said).lines().next()?.trim().to_owned();
+    let names_itself = line.to_ascii_lowercase().contains(program.trim_end_matches('3'));
+    Some(if names_itself {
+        line
+    } else {
+        format!("{program} {line}")
+    })
+}
+
+/// Clients we know how to lead through the proxy, and how.
+const CLIENTS: &[(&str, &str)] = &[
+    ("curl", "through the environment"),
+    ("git", "through the environment"),
+    ("gh", "through the environment"),
+    (
+        "python3",
+        "through the environment; aiohttp through a start-up file",
+    ),
+    ("node", "through a preload"),
+    ("java", "through JAVA_TOOL_OPTIONS and a key store"),
+];

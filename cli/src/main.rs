@@ -1,0 +1,224 @@
+//! The `wiretape` command: its words, its exit codes, and nothing that another program could not do with the crates
+//! below it.
+
+mod args;
+mod ca;
+mod child;
+mod config;
+mod demo;
+mod diff;
+mod doctor;
+mod environment;
+mod exit;
+mod places;
+mod proxy_command;
+mod reverse;
+mod run;
+mod show;
+mod size;
+mod status;
+mod style;
+mod summary;
+mod tape;
+
+use std::{env, ffi::OsString, process::ExitCode};
+
+use anyhow::Context;
+use cassettes::Merge;
+use clap::{CommandFactory, Parser};
+use proxy::Mode;
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+use tracing_subscriber::EnvFilter;
+
+use crate::{
+    args::{CassetteArg, ChildArg, ClientArgs, Command, PaceArg, UpstreamArgs},
+    config::Config,
+    exit::{Exit, Failure, exit_code},
+    run::{Leftovers, Run, ephemeral_authority},
+};
+
+fn main() -> ExitCode {
+    // Secrets pass through this process: it leaves no core file behind.
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    let cli = args::Cli::parse();
+    let filter = EnvFilter::try_from_env("WIRETAPE_LOG").unwrap_or_else(|_| EnvFilter::new("error"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
+    let result = run(cli);
+    if let Err(failure) = &result {
+        eprint!("{}", failure.report());
+    }
+    exit_code(&result)
+}
+
+fn run(cli: args::Cli) -> Result<Exit, Failure> {
+    let here = env::current_dir().context("cannot tell the current folder")?;
+    let config = || Config::find(cli.config.as_deref(), &here);
+    match cli.command {
+        Command::Record(a) => {
+            let config = config()?;
+            let merge = if a.refresh { Merge::Refresh } else { Merge::Replace };
+            let run = Run {
+                merge,
+                ..new_run(
+                    Mode::Record,
+                    a.cassette,
+                    &a.child,
+                    &config,
+                    None,
+                    a.upstream,
+                    a.client,
+                )?
+            };
+            block_on(run.command(&a.child.command, &config))
+        }
+        Command::Replay(a) => {
+            let config = config()?;
+            let leftovers = if a.strict {
+                Leftovers::Reject
+            } else {
+                Leftovers::Allow
+            };
+            let run = new_run(
+                Mode::Replay,
+                a.cassette,
+                &a.child,
+                &config,
+                a.pace,
+                no_upstream(),
+                a.client,
+            )?;
+            block_on(Run { leftovers, ..run }.command(&a.child.command, &config))
+        }
+        Command::Auto(a) => {
+            let config = config()?;
+            let run = new_run(
+                Mode::Auto,
+                a.cassette,
+                &a.child,
+                &config,
+                a.pace,
+                a.upstream,
+                a.client,
+            )?;
+            block_on(
+                Run {
+                    merge: Merge::Append,
+                    ..run
+                }
+                .command(&a.child.command, &config),
+            )
+        }
+        Command::Shell(a) => {
+            let config = config()?;
+            let shell = env::var_os("SHELL")
+                .filter(|s| !s.is_empty())
+                .unwrap_or_else(|| OsString::from("/bin/sh"));
+            let child = ChildArg { command: vec![shell] };
+            let mode = a.mode.into();
+            let cassette = named_or(a.cassette, "shell", &config);
+            let run = new_run(mode, cassette, &child, &config, None, a.upstream, a.client)?;
+            eprintln!(
+                "wiretape: {} shell, cassette {}; leave it with exit",
+                run::mode_word(mode),
+                run.cassette.display()
+            );
+            let merge = if mode == Mode::Auto {
+                Merge::Append
+            } else {
+                Merge::Replace
+            };
+            block_on(Run { merge, ..run }.command(&child.command, &config))
+        }
+        Command::Proxy(a) => {
+            let config = config()?;
+            let mode = a.mode.into();
+            let cassette = named_or(a.cassette, "proxy", &config);
+            let child = ChildArg { command: Vec::new() };
+            let run = new_run(mode, cassette, &child, &config, a.pace, a.upstream, a.client)?;
+            let merge = match mode {
+                Mode::Auto => Merge::Append,
+                _ if a.refresh => Merge::Refresh,
+                _ => Merge::Replace,
+            };
+            let leftovers = if a.strict {
+                Leftovers::Reject
+            } else {
+                Leftovers::Allow
+            };
+            let authority = proxy_command::authority()?;
+            let run = Run {
+                merge,
+                leftovers,
+                listen: a.listen,
+                authority,
+                ..run
+            };
+            block_on(proxy_command::run(run, &config))
+        }
+        Command::Env(a) => proxy_command::print_env(a.port, a.format),
+        Command::Show(a) => show::show(&a.cassette, a.exchange),
+        Command::Diff(a) => diff::diff(&a.a, &a.b),
+        Command::Ca(command) => ca::run(&command),
+        Command::Doctor => doctor::run(&config()?),
+        Command::Demo => block_on(demo::run()),
+        Command::Completions { shell } => {
+            clap_complete::generate(
+                shell,
+                &mut args::Cli::command(),
+                "wiretape",
+                &mut std::io::stdout(),
+            );
+            Ok(Exit::Fine)
+        }
+    }
+}
+
+fn new_run(
+    mode: Mode,
+    cassette: CassetteArg,
+    child: &ChildArg,
+    config: &Config,
+    pace: Option<PaceArg>,
+    upstream: UpstreamArgs,
+    client: ClientArgs,
+) -> Result<Run, Failure> {
+    let default = || places::default_cassette(config.cassettes.as_deref(), &child.command);
+    Ok(Run {
+        mode,
+        cassette: cassette.path.unwrap_or_else(default),
+        merge: Merge::Replace,
+        leftovers: Leftovers::Allow,
+        pace: pace.map(Into::into).or(config.pace).unwrap_or_default(),
+        listen: Run::any_loopback_port(),
+        upstream,
+        client,
+        authority: ephemeral_authority()?,
+    })
+}
+
+fn named_or(cassette: CassetteArg, name: &str, config: &Config) -> CassetteArg {
+    let default = || places::default_cassette(config.cassettes.as_deref(), &[OsString::from(name)]);
+    CassetteArg {
+        path: Some(cassette.path.unwrap_or_else(default)),
+    }
+}
+
+fn no_upstream() -> UpstreamArgs {
+    UpstreamArgs {
+        connect_to: Vec::new(),
+        upstream_ca: Vec::new(),
+        upstream_proxy: None,
+        max_body: None,
+    }
+}
+
+fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    runtime.block_on(future)
+}

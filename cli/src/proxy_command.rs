@@ -1,0 +1,169 @@
+//! `wiretape proxy`: a proxy that runs until it is told to stop, and the note by which `wiretape env` finds it.
+
+use std::{
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process,
+};
+
+use anyhow::Context;
+use certs::{Authority, TrustKit};
+use proxy::Observer;
+use rustix::process::{Pid, test_kill_process};
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{
+    config::Config,
+    environment::{self, Changes},
+    exit::{Exit, Failure},
+    places,
+    run::{Run, mode_word},
+    status::in_words,
+    style::tame,
+};
+
+/// Runs a proxy until SIGINT or SIGTERM.
+pub(crate) async fn run(run: Run, config: &Config) -> Result<Exit, Failure> {
+    let mode = run.mode;
+    let cassette = run.cassette.display().to_string();
+    let mut interrupts = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
+    let mut terminates = signal(SignalKind::terminate()).context("cannot listen for signals")?;
+    let note = Note::new()?;
+    let observer = Observer(Box::new(|call| {
+        eprintln!("{:>4}  {}", call.seq, tame(&in_words(call)))
+    }));
+    let running = run.start(config, Some(observer), Some(&note.kit_dir())).await?;
+    let address = running.proxy.address();
+    let reverse = running.reverse_variables();
+    note.write(address, running.no_proxy(), &reverse)?;
+    println!("http://{address}");
+    eprintln!(
+        "wiretape proxy: {} on http://{address}, cassette {cassette}",
+        mode_word(mode)
+    );
+    for (name, value) in &reverse {
+        eprintln!("  {name}={value}");
+    }
+    eprintln!(
+        "  in another shell: eval \"$(wiretape env --port {})\"",
+        address.port()
+    );
+    tokio::select! {
+        _ = interrupts.recv() => {}
+        _ = terminates.recv() => {}
+    }
+    drop(note);
+    running.finish(0).await
+}
+
+/// `wiretape env`: the variables for a proxy that runs.
+pub(crate) fn print_env(port: Option<u16>, format: crate::args::EnvFormat) -> Result<Exit, Failure> {
+    let mut found: Vec<(u16, Value, PathBuf)> = Note::all();
+    if let Some(port) = port {
+        found.retain(|(p, _, _)| *p == port);
+    }
+    let (_, note, dir) = match found.len() {
+        0 => {
+            return Err(Failure::with_help(
+                "no wiretape proxy is running",
+                "start one with `wiretape proxy --mode record`, or run a program at once with `wiretape record -- CMD`",
+            ));
+        }
+        1 => found.remove(0),
+        _ => {
+            let ports: Vec<String> = found.iter().map(|(port, _, _)| port.to_string()).collect();
+            return Err(Failure::with_help(
+                format!("several proxies are running, on ports {}", ports.join(", ")),
+                "name one with --port",
+            ));
+        }
+    };
+    let text = |key: &str| note[key].as_str().unwrap_or_default().to_owned();
+    let kit = TrustKit::open(&dir.join(KIT))?;
+    let variables = kit.variables(&text("proxy"), &text("no_proxy"), &|name| std::env::var_os(name))?;
+    let mut changes = Changes::from(variables);
+    for (name, value) in note["reverse"].as_object().into_iter().flatten() {
+        changes.set(name, value.as_str().unwrap_or_default());
+    }
+    environment::print(&changes, format);
+    Ok(Exit::Fine)
+}
+
+/// The CA of a proxy that other programs were set up to trust, or one for this run.
+pub(crate) fn authority() -> Result<Authority, Failure> {
+    let dir = places::ca_dir();
+    if dir.exists() {
+        return Ok(Authority::load(&dir, OffsetDateTime::now_utc())?);
+    }
+    crate::run::ephemeral_authority()
+}
+
+/// A folder that says: this proxy runs here. Gone when it stops.
+struct Note {
+    dir: PathBuf,
+}
+
+impl Note {
+    fn new() -> Result<Self, Failure> {
+        Ok(Self {
+            dir: Self::home().join(process::id().to_string()),
+        })
+    }
+
+    fn home() -> PathBuf {
+        places::state_dir().join("proxies")
+    }
+
+    fn kit_dir(&self) -> PathBuf {
+        self.dir.join(KIT)
+    }
+
+    fn write(
+        &self,
+        address: SocketAddr,
+        no_proxy: &str,
+        reverse: &[(String, String)],
+    ) -> Result<(), Failure> {
+        let reverse: serde_json::Map<String, Value> = reverse
+            .iter()
+            .map(|(name, value)| (name.clone(), json!(value)))
+            .collect();
+        let note = json!({"proxy": format!("http://{address}"), "no_proxy": no_proxy, "reverse": reverse});
+        let path = self.dir.join(NOTE);
+        fs::write(&path, note.to_string()).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(())
+    }
+
+    /// Every proxy of this user that still runs, by port.
+    fn all() -> Vec<(u16, Value, PathBuf)> {
+        let entries = fs::read_dir(Self::home()).into_iter().flatten().flatten();
+        let running = entries.map(|entry| entry.path()).filter(|dir| is_running(dir));
+        running
+            .filter_map(|dir| {
+                let note: Value = serde_json::from_str(&fs::read_to_string(dir.join(NOTE)).ok()?).ok()?;
+                let port = note["proxy"].as_str()?.rsplit(':').next()?.parse().ok()?;
+                Some((port, note, dir))
+            })
+            .collect()
+    }
+}
+
+impl Drop for Note {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+fn is_running(dir: &Path) -> bool {
+    let pid = dir
+        .file_name()
+        .and_then(|name| name.to_str()?.parse::<i32>().ok())
+        .and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid).is_ok())
+}
+
+const KIT: &str = "trust";
+const NOTE: &str = "proxy.json";

@@ -1,0 +1,335 @@
+//! `record`, `replay`, `auto`, `proxy` and `shell`: a proxy, what runs under it, and what it came to.
+
+use std::{
+    ffi::OsString,
+    fs,
+    net::{Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context;
+use cassettes::{Index, Merge, Pace, Player};
+use certs::{Authority, LOOPBACK_IS_DIRECT, Minter, Roots, TrustKit, Variables};
+use matchers::Policy;
+use proxy::{Mode, Observer, Proxy, ProxyConfig, Session, SessionConfig, UpstreamConfig, UpstreamProxy};
+use suite::Environment;
+use time::OffsetDateTime;
+
+use crate::{
+    args::{ClientArgs, UpstreamArgs},
+    child::{self, Ended},
+    config::Config,
+    exit::{Exit, Failure},
+    size::Size,
+    status::Status,
+    summary::Report,
+    tape::{self, Tape},
+};
+
+/// Everything that the five commands differ in.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) mode: Mode,
+    pub(crate) cassette: PathBuf,
+    pub(crate) merge: Merge,
+    pub(crate) leftovers: Leftovers,
+    pub(crate) pace: Pace,
+    pub(crate) listen: SocketAddr,
+    pub(crate) upstream: UpstreamArgs,
+    pub(crate) client: ClientArgs,
+    pub(crate) authority: Authority,
+}
+
+/// What an unplayed exchange means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leftovers {
+    Allow,
+    Reject,
+}
+
+/// A proxy at work.
+pub(crate) struct Running {
+    pub(crate) proxy: Proxy,
+    pub(crate) kit: TrustKit,
+    mode: Mode,
+    cassette: PathBuf,
+    leftovers: Leftovers,
+    merge: Merge,
+    policy: Policy,
+    client: ClientArgs,
+    tape: Option<Tape>,
+    began: Instant,
+}
+
+impl Run {
+    pub(crate) fn any_loopback_port() -> SocketAddr {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
+    }
+
+    /// Opens the cassette and starts the proxy.
+    pub(crate) async fn start(
+        self,
+        config: &Config,
+        observer: Option<Observer>,
+        kit_dir: Option<&Path>,
+    ) -> Result<Running, Failure> {
+        let (tape, player) = open_cassette(self.mode, &self.cassette, &config.policy, self.pace)?;
+        let journal = tape.as_ref().map(Tape::journal).transpose()?;
+        let policy = player
+            .as_ref()
+            .map_or_else(|| config.policy.clone(), |p| p.policy().clone());
+        let roots = if self.mode == Mode::Replay {
+            Roots::OursOnly
+        } else {
+            Roots::SystemAndOurs
+        };
+        let inherited = |name: &str| std::env::var_os(name);
+        let kit = match kit_dir {
+            Some(dir) => TrustKit::create_in(dir, &self.authority, roots, &inherited)?,
+            None => TrustKit::create(&self.authority, roots, &inherited)?,
+        };
+        let session = Session::new(SessionConfig {
+            mode: self.mode,
+            player,
+            journal,
+            hosts: config.hosts.clone(),
+            max_body: self.upstream.max_body.or(config.max_body).unwrap_or(MAX_BODY).0,
+            observer,
+        });
+        let needs_upstream = self.mode != Mode::Replay || config.hosts.any_live();
+        let upstream = needs_upstream
+            .then(|| upstream(&self.upstream, config))
+            .transpose()?;
+        let proxy = Proxy::start(
+            ProxyConfig {
+                listen: self.listen,
+                reverse: self
+                    .client
+                    .reverse
+                    .iter()
+                    .map(crate::reverse::Reverse::origin)
+                    .collect(),
+                minter: Arc::new(Minter::new(self.authority)?),
+                upstream,
+            },
+            session,
+        )
+        .await
+        .map_err(|error| {
+            Failure::with_help(
+                error.to_string(),
+                "another program may use that port; --listen 127.0.0.1:0 takes a free one",
+            )
+        })?;
+        Ok(Running {
+            proxy,
+            kit,
+            mode: self.mode,
+            cassette: self.cassette,
+            leftovers: self.leftovers,
+            merge: self.merge,
+            policy,
+            client: self.client,
+            tape,
+            began: Instant::now(),
+        })
+    }
+
+    /// Runs a command under the proxy, to its end.
+    pub(crate) async fn command(self, command: &[OsString], config: &Config) -> Result<Exit, Failure> {
+        let status = Status::start(self.mode);
+        let running = self.start(config, status.observer(), None).await?;
+        let environment = running.environment()?;
+        let ended = child::run(command, &environment).await;
+        drop(status);
+        match ended {
+            Ok(Ended::Interrupted) => {
+                eprintln!("wiretape: interrupted; what was recorded is taken in by the next run");
+                Ok(Exit::Child(130))
+            }
+            Ok(Ended::Code(code)) => running.finish(code).await,
+            Err(failure) => {
+                // Nothing ran, so there is nothing to keep.
+                running.abandon().await;
+                Err(failure)
+            }
+        }
+    }
+}
+
+impl Running {
+    /// What a child needs to come through us and to trust us.
+    pub(crate) fn environment(&self) -> Result<Environment, Failure> {
+        let mut environment = Environment::new();
+        environment.apply(self.variables()?);
+        for (name, value) in self.reverse_variables() {
+            environment.set(&name, value);
+        }
+        environment.set("WIRETAPE", mode_word(self.mode));
+        Ok(environment)
+    }
+
+    /// The base URLs of reverse ports, by the variables that SDKs read.
+    pub(crate) fn reverse_variables(&self) -> Vec<(String, String)> {
+        let ports = self.client.reverse.iter().zip(self.proxy.reverse_addresses());
+        ports
+            .flat_map(|(reverse, address)| reverse.variables(*address))
+            .collect()
+    }
+
+    /// Hosts that programs reach without us.
+    pub(crate) fn no_proxy(&self) -> &'static str {
+        match (self.client.loopback, self.client.reverse.is_empty()) {
+            (false, _) => LOOPBACK_IS_DIRECT,
+            (true, true) => "",
+            // Our own reverse ports must not be reached through ourselves.
+            (true, false) => "127.0.0.1",
+        }
+    }
+
+    fn variables(&self) -> Result<Variables, Failure> {
+        let url = format!("http://{}", self.proxy.address());
+        Ok(self
+            .kit
+            .variables(&url, self.no_proxy(), &|name| std::env::var_os(name))?)
+    }
+
+    /// Ends the run: the cassette is written, the summary told, the exit code found.
+    pub(crate) async fn finish(self, child: u8) -> Result<Exit, Failure> {
+        let took = self.began.elapsed();
+        let session = self.proxy.stop().await;
+        let summary = session.summary();
+        let journal = unwrap_session(session).await?.into_journal();
+        let kept = match (&self.tape, journal) {
+            (Some(tape), Some(journal)) => Some(tape.finish(journal, self.merge, &self.policy)?),
+            _ => None,
+        };
+        let report = Report {
+            mode: self.mode,
+            cassette: &self.cassette,
+            summary: &summary,
+            kept,
+            took,
+            leftovers: self.leftovers,
+        };
+        report.print();
+        if child != 0 {
+            return Ok(Exit::Child(child));
+        }
+        Ok(if report.is_failure() {
+            Exit::Failed
+        } else {
+            Exit::Fine
+        })
+    }
+
+    async fn abandon(self) {
+        let session = self.proxy.stop().await;
+        if let Ok(session) = unwrap_session(session).await {
+            if let Some(journal) = session.into_journal() {
+                let _ = journal.finish();
+            }
+        }
+    }
+}
+
+/// The word for a mode, as it is typed.
+pub(crate) fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Record => "record",
+        Mode::Replay => "replay",
+        Mode::Auto => "auto",
+        Mode::Passthrough => "passthrough",
+    }
+}
+
+fn open_cassette(
+    mode: Mode,
+    path: &Path,
+    policy: &Policy,
+    pace: Pace,
+) -> Result<(Option<Tape>, Option<Player>), Failure> {
+    let player = |cassette| Player::new(Arc::new(Index::new(cassette, policy)), pace);
+    match mode {
+        Mode::Replay => Ok((None, Some(player(tape::load(path)?)))),
+        Mode::Passthrough => Ok((None, None)),
+        Mode::Record => {
+            let tape = Tape::open(path)?;
+            // A cassette that cannot be read is not to be replaced unseen.
+            tape.exchanges()?;
+            Ok((Some(tape), None))
+        }
+        Mode::Auto => {
+            let tape = Tape::open(path)?;
+            let player = player(tape.exchanges()?);
+            Ok((Some(tape), Some(player)))
+        }
+    }
+}
+
+fn upstream(args: &UpstreamArgs, config: &Config) -> Result<UpstreamConfig, Failure> {
+    let files = args.upstream_ca.iter().chain(&config.upstream_ca);
+    let pems = files.map(|file| read_ca(file)).collect::<Result<Vec<_>, _>>()?;
+    let tls = certs::upstream_client_config(&pems, &[])?;
+    Ok(UpstreamConfig {
+        tls: Arc::new(tls),
+        connect_to: args
+            .connect_to
+            .iter()
+            .chain(&config.connect_to)
+            .cloned()
+            .collect(),
+        proxy: upstream_proxy(args.upstream_proxy.as_deref())?,
+        connect_timeout: Duration::from_secs(10),
+        first_byte_timeout: Duration::from_secs(600),
+    })
+}
+
+fn read_ca(file: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(file)
+        .map_err(|error| Failure::input(format!("cannot read the CA file {}: {error}", file.display())))
+}
+
+/// The proxy that our own environment asks for is the one in front of the real hosts.
+fn upstream_proxy(named: Option<&str>) -> Result<Option<UpstreamProxy>, Failure> {
+    let variable = |upper: &str, lower: &str| {
+        std::env::var(lower)
+            .ok()
+            .or_else(|| std::env::var(upper).ok())
+            .filter(|v| !v.is_empty())
+    };
+    let (url, except) = match named {
+        Some(url) => (url.to_owned(), String::new()),
+        None => match variable("HTTPS_PROXY", "https_proxy").or_else(|| variable("ALL_PROXY", "all_proxy")) {
+            Some(url) => (url, variable("NO_PROXY", "no_proxy").unwrap_or_default()),
+            None => return Ok(None),
+        },
+    };
+    UpstreamProxy::parse(&url, &except)
+        .map(Some)
+        .map_err(|error| Failure::input(error.to_string()))
+}
+
+/// Connections may hold the session for a moment after they were told to stop.
+async fn unwrap_session(mut session: Arc<Session>) -> Result<Session, Failure> {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    loop {
+        match Arc::try_unwrap(session) {
+            Ok(session) => return Ok(session),
+            Err(shared) if Instant::now() < deadline => {
+                session = shared;
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            Err(_) => return Err(anyhow::anyhow!("a connection did not end").into()),
+        }
+    }
+}
+
+/// A CA that lives as long as this run.
+pub(crate) fn ephemeral_authority() -> Result<Authority, Failure> {
+    Ok(Authority::ephemeral(OffsetDateTime::now_utc()).context("cannot make a CA for this run")?)
+}
+
+const MAX_BODY: Size = Size(64 << 20);

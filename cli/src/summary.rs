@@ -1,0 +1,155 @@
+//! The words at the end of a run.
+
+use std::{path::Path, time::Duration};
+
+use cassettes::store::Saved;
+use proxy::{Mode, Summary, explain};
+
+use crate::{
+    run::Leftovers,
+    style::{self, Paint, To, tame},
+    tape::Kept,
+};
+
+/// What a run came to.
+#[derive(Debug)]
+pub(crate) struct Report<'a> {
+    pub(crate) mode: Mode,
+    pub(crate) cassette: &'a Path,
+    pub(crate) summary: &'a Summary,
+    pub(crate) kept: Option<Kept>,
+    pub(crate) took: Duration,
+    pub(crate) leftovers: Leftovers,
+}
+
+impl Report<'_> {
+    pub(crate) fn is_failure(&self) -> bool {
+        self.summary.missed > 0
+            || self.summary.broken.is_some()
+            || (self.leftovers == Leftovers::Reject && !self.summary.unplayed.is_empty())
+    }
+
+    pub(crate) fn print(&self) {
+        eprint!("{}", self.text());
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for fault in &self.summary.faults {
+            text += &format!(
+                "{}call {}: {} {}: upstream {}, {}\n",
+                style::warning(),
+                fault.call,
+                tame(&fault.method),
+                tame(&fault.url),
+                fault.fault,
+                tame(&fault.detail)
+            );
+        }
+        for miss in &self.summary.misses {
+            text += &format!("{}{}\n", style::error(), tame(&explain(miss)));
+        }
+        let hidden =
+            self.summary.missed as usize - self.summary.misses.len().min(self.summary.missed as usize);
+        if hidden > 0 {
+            text += &format!("{}and {hidden} more calls like these\n", style::error());
+        }
+        if self.summary.missed > 0 && self.mode == Mode::Replay {
+            text += &format!(
+                "{}record what is missing with `wiretape auto`, or name a field that may differ under `match: volatile:` \
+                 in wiretape.yaml\n",
+                style::help()
+            );
+        }
+        if let Some(reason) = &self.summary.broken {
+            text += &format!("{}recording stopped: {}\n", style::error(), tame(reason));
+        }
+        text += &self.last_line();
+        text
+    }
+
+    fn last_line(&self) -> String {
+        let good = !self.is_failure();
+        let mark = if good {
+            To::Stderr.paint(Paint::Green, "wiretape")
+        } else {
+            To::Stderr.paint(Paint::Red, "wiretape")
+        };
+        let summary = self.summary;
+        let cassette = self.cassette.display();
+        let what = match self.mode {
+            Mode::Record => recorded(self.kept, &cassette.to_string()),
+            Mode::Replay => format!(
+                "replayed {} from {cassette}: {}, {}, {} unplayed",
+                count(summary.played as usize, "call"),
+                count(summary.exchanges, "exchange"),
+                misses(summary.missed),
+                summary.unplayed.len(),
+            ),
+            Mode::Auto => format!(
+                "replayed {} and {}",
+                count(summary.played as usize, "call"),
+                recorded(self.kept, &cassette.to_string())
+            ),
+            Mode::Passthrough => format!("passed {} through", count(summary.live as usize, "call")),
+        };
+        let mut line = format!(
+            "{mark} {what} {}\n",
+            To::Stderr.paint(Paint::Dim, format!("({})", seconds(self.took)))
+        );
+        if !summary.unplayed.is_empty() && self.mode == Mode::Replay && summary.missed == 0 {
+            let ids: Vec<String> = summary.unplayed.iter().take(10).map(u32::to_string).collect();
+            let more = if summary.unplayed.len() > 10 { ", …" } else { "" };
+            let unplayed = format!("unplayed: {}{more}", ids.join(", "));
+            line += &match self.leftovers {
+                Leftovers::Reject => format!("{}{unplayed}\n", style::error()),
+                Leftovers::Allow => format!("         {}\n", To::Stderr.paint(Paint::Dim, unplayed)),
+            };
+        }
+        line
+    }
+}
+
+/// `1 call`, `2 calls`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A duration in as few digits as say something.
+pub(crate) fn seconds(duration: Duration) -> String {
+    match duration.as_millis() {
+        ms @ 0..1_000 => format!("{ms} ms"),
+        ms @ 1_000..60_000 => format!("{:.1} s", ms as f64 / 1e3),
+        ms => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1_000),
+    }
+}
+
+fn misses(number: u32) -> String {
+    match number {
+        1 => "1 miss".to_owned(),
+        number => format!("{number} misses"),
+    }
+}
+
+fn recorded(kept: Option<Kept>, cassette: &str) -> String {
+    let Some(kept) = kept else {
+        return format!("recorded nothing in {cassette}");
+    };
+    let mut text = format!("recorded {} in {cassette}", count(kept.recorded, "exchange"));
+    if kept.recorded == 0 {
+        return if kept.total > 0 {
+            format!("recorded nothing; {cassette} stays as it was")
+        } else {
+            "recorded nothing: no traffic came through".to_owned()
+        };
+    }
+    if kept.saved == Saved::Unchanged {
+        text += ", all as before";
+    } else if kept.unchanged > 0 {
+        text += &format!(", {} as before", kept.unchanged);
+    }
+    if kept.total != kept.recorded {
+        text += &format!(", {} in all", kept.total);
+    }
+    text
+}

@@ -1,0 +1,152 @@
+//! A cassette on disk while a run uses it: the lock, the journal, and what a killed run left behind.
+
+use std::path::{Path, PathBuf};
+
+use cassettes::{
+    Cassette, Merge, Scrubbed,
+    recorder::merge,
+    store::{self, Journal, Lock, Saved, StoreError},
+};
+use exchange::Exchange;
+use matchers::Policy;
+
+use crate::{exit::Failure, places, style};
+
+/// A cassette that this process alone records on.
+#[derive(Debug)]
+pub(crate) struct Tape {
+    path: PathBuf,
+    _lock: Lock,
+}
+
+/// What a recording came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// Exchanges on the cassette now.
+    pub(crate) total: usize,
+    /// Exchanges of this run.
+    pub(crate) recorded: usize,
+    /// Of those, the ones that were on the cassette already, word for word.
+    pub(crate) unchanged: usize,
+    pub(crate) saved: Saved,
+}
+
+/// Loads a cassette for playing, after taking in what a killed recording left.
+pub(crate) fn load(path: &Path) -> Result<Cassette, Failure> {
+    let state = places::state_dir();
+    if !Journal::orphans(path, &state).unwrap_or_default().is_empty() {
+        // Another recorder may be at work: its journal is no orphan then, and the cassette is as it is.
+        if let Ok(lock) = Lock::acquire(path, &state) {
+            recover(path, &state)?;
+            drop(lock);
+        }
+    }
+    Ok(store::load(path)?)
+}
+
+impl Tape {
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let state = places::state_dir();
+        let lock = Lock::acquire(path, &state)?;
+        recover(path, &state)?;
+        Ok(Self {
+            path: path.to_owned(),
+            _lock: lock,
+        })
+    }
+
+    pub(crate) fn journal(&self) -> Result<Journal, Failure> {
+        Ok(Journal::create(&self.path, &places::state_dir())?)
+    }
+
+    /// What is on the cassette, or nothing if there is none yet.
+    pub(crate) fn exchanges(&self) -> Result<Cassette, Failure> {
+        Ok(existing(&self.path)?)
+    }
+
+    /// Makes the journal's exchanges part of the cassette. On failure the journal stays, and so does the cassette.
+    pub(crate) fn finish(&self, journal: Journal, how: Merge, policy: &Policy) -> Result<Kept, Failure> {
+        let new = in_order(journal.path())?;
+        let old = existing(&self.path)?;
+        let recorded = new.len();
+        if new.is_empty() {
+            journal.finish()?;
+            return Ok(Kept {
+                total: old.exchanges.len(),
+                recorded,
+                unchanged: 0,
+                saved: Saved::Unchanged,
+            });
+        }
+        let merged = merge(old.exchanges, new, how, policy);
+        let (total, unchanged) = (merged.exchanges.len(), merged.unchanged);
+        let saved = store::save(
+            &self.path,
+            &Cassette {
+                policy: old.policy,
+                exchanges: merged.exchanges,
+            },
+        )
+        .map_err(|error| kept_in_journal(error, &journal))?;
+        journal.finish()?;
+        Ok(Kept {
+            total,
+            recorded,
+            unchanged,
+            saved,
+        })
+    }
+}
+
+/// Takes in what killed runs left behind. Called under the lock.
+fn recover(path: &Path, state: &Path) -> Result<(), Failure> {
+    for orphan in Journal::orphans(path, state)? {
+        let left = in_order(&orphan)?;
+        let cassette = existing(path)?;
+        let before = cassette.exchanges.len();
+        let policy = cassette.policy.clone().unwrap_or_default();
+        let exchanges = merge(cassette.exchanges, left, Merge::Recover, &policy).exchanges;
+        let count = exchanges.len() - before;
+        if count > 0 {
+            store::save(
+                path,
+                &Cassette {
+                    policy: cassette.policy,
+                    exchanges,
+                },
+            )?;
+            eprintln!(
+                "{}took in {count} exchange{} that a killed recording left for {}",
+                style::warning(),
+                if count == 1 { "" } else { "s" },
+                path.display()
+            );
+        }
+        Journal::discard(&orphan)?;
+    }
+    Ok(())
+}
+
+fn existing(path: &Path) -> Result<Cassette, StoreError> {
+    match store::load(path) {
+        Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(Cassette {
+            policy: None,
+            exchanges: Vec::new(),
+        }),
+        other => other,
+    }
+}
+
+/// A journal's exchanges in the order in which their requests came; they were written as they ended.
+fn in_order(journal: &Path) -> Result<Vec<Scrubbed<Exchange>>, StoreError> {
+    let mut records = Journal::read(journal)?.collect::<Result<Vec<_>, _>>()?;
+    records.sort_by_key(|(seq, _)| *seq);
+    Ok(records.into_iter().map(|(_, exchange)| exchange).collect())
+}
+
+fn kept_in_journal(error: StoreError, journal: &Journal) -> Failure {
+    let place = journal.path().display().to_string();
+    Failure::Runtime(anyhow::Error::new(error).context(format!(
+        "the cassette could not be written; what was recorded is safe in {place} and is taken in by the next run"
+    )))
+}

@@ -1,0 +1,385 @@
+//! To the upstream and back, frame by frame, with a copy for the cassette.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use exchange::{
+    End, Exchange, Fault, Headers, Informational, Outcome, Provenance, Reply, Response as OurResponse,
+};
+use http::{Request, Response, Uri, Version, header};
+use http_body::{Body, Frame};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use tokio::sync::mpsc;
+
+use crate::{
+    abort::{Abort, Aborted},
+    answers,
+    body::{LivePiece, ReplyBody},
+    capture::{Capture, Extent, whole_ms},
+    convert::{self, Origin, Upgrade},
+    handler::{Asked, Client},
+    session::CallInHand,
+    upload::{CopyHandle, Upload},
+    upstream::{BoxError, Outgoing, UpstreamError, classify},
+};
+
+/// Forwards a request and keeps the exchange.
+pub(crate) async fn record(
+    client: &Client,
+    origin: Origin,
+    asked: Asked,
+    upload: Upload,
+    call: CallInHand,
+    abort: Abort,
+) -> Result<Response<ReplyBody>, Aborted> {
+    let recording = Recording::new(call, asked, Some(upload.handle()));
+    forward(client, origin, upload, recording, abort).await
+}
+
+/// Forwards a request and keeps nothing.
+pub(crate) async fn live(
+    client: &Client,
+    origin: Origin,
+    asked: Asked,
+    request: Request<Incoming>,
+    call: CallInHand,
+    abort: Abort,
+) -> Result<Response<ReplyBody>, Aborted> {
+    if crate::websocket::is_handshake(&request) {
+        return crate::websocket::pass(client, origin, asked, request, call, abort).await;
+    }
+    // A limit of nothing: the copy costs no memory.
+    let upload = Upload::new(request, 0, call.began());
+    forward(client, origin, upload, Recording::new(call, asked, None), abort).await
+}
+
+async fn forward(
+    client: &Client,
+    origin: Origin,
+    upload: Upload,
+    mut recording: Recording,
+    abort: Abort,
+) -> Result<Response<ReplyBody>, Aborted> {
+    let Some(upstream) = &client.upstream else {
+        return Ok(answers::broken("this session has no way out"));
+    };
+    let mut request = outgoing(&origin, &recording.asked, abort.version(), upload)?;
+    let hints = Arc::clone(&recording.informational);
+    hyper::ext::on_informational(&mut request, move |interim| {
+        let status = interim.status().as_u16();
+        if status != 100 {
+            let headers = convert::end_to_end(interim.headers(), Upgrade::Drop);
+            hints
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(Informational { status, headers });
+        }
+    });
+    match upstream.send(request).await {
+        Ok(response) => recording.respond(response, abort),
+        Err(UpstreamError::Ourselves(address)) => {
+            recording.kept = true;
+            recording.call.answered(Provenance::Miss, None, Outcome::Denied);
+            Ok(answers::ourselves(&address))
+        }
+        Err(UpstreamError::Fault { fault, detail }) => {
+            recording.call.failed(fault, detail);
+            recording.keep_fault(fault);
+            Err(abort.now(fault))
+        }
+    }
+}
+
+/// The request as the upstream gets it.
+pub(crate) fn outgoing<B>(
+    origin: &Origin,
+    asked: &Asked,
+    client_version: Version,
+    body: B,
+) -> Result<Request<Outgoing>, http::Error>
+where
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    let uri: Uri = format!(
+        "{}://{}{}",
+        origin.scheme.as_str(),
+        origin.authority(),
+        asked.url.target()
+    )
+    .parse()?;
+    let mut request = Request::builder()
+        .method(asked.method.as_str())
+        .uri(uri)
+        .body(body.map_err(Into::into).boxed_unsync())?;
+    let headers = request.headers_mut();
+    *headers = convert::to_map(&asked.headers);
+    // We answer the client's wait ourselves and send the body at once.
+    headers.remove(header::EXPECT);
+    // The body's own size decides the framing.
+    headers.remove(header::CONTENT_LENGTH);
+    headers.insert(header::HOST, header::HeaderValue::try_from(origin.authority())?);
+    // Without it no HTTP/1 server sends trailers, and no gRPC server answers at all. Clients that cannot take them
+    // lose nothing: hyper drops what was not asked for.
+    if client_version == Version::HTTP_2 {
+        headers.insert(header::TE, header::HeaderValue::from_static("trailers"));
+    }
+    Ok(request)
+}
+
+/// An exchange in the making. Whatever happens to it, it is kept exactly once.
+pub(crate) struct Recording {
+    pub(crate) call: CallInHand,
+    pub(crate) asked: Asked,
+    copy: Option<CopyHandle>,
+    informational: Arc<Mutex<Vec<Informational>>>,
+    kept: bool,
+}
+
+impl Recording {
+    pub(crate) fn new(call: CallInHand, asked: Asked, copy: Option<CopyHandle>) -> Self {
+        Self {
+            call,
+            asked,
+            copy,
+            informational: Arc::default(),
+            kept: false,
+        }
+    }
+
+    pub(crate) fn respond(
+        mut self,
+        response: Response<Incoming>,
+        abort: Abort,
+    ) -> Result<Response<ReplyBody>, Aborted> {
+        let after = self.call.began().elapsed();
+        let (parts, body) = response.into_parts();
+        self.call
+            .answered(Provenance::Live, None, Outcome::Status(parts.status.as_u16()));
+        let headers = convert::end_to_end(&parts.headers, Upgrade::Drop);
+        let reason = parts.extensions.get::<hyper::ext::ReasonPhrase>();
+        let reason = reason.and_then(|r| String::from_utf8(r.as_bytes().to_vec()).ok());
+        let usual = parts.status.canonical_reason();
+        let head = OurResponse {
+            status: parts.status.as_u16(),
+            reason: reason.filter(|r| Some(r.as_str()) != usual && !r.is_empty()),
+            headers: headers.clone(),
+            after: whole_ms(after),
+            informational: std::mem::take(
+                &mut *self.informational.lock().unwrap_or_else(PoisonError::into_inner),
+            ),
+            body: exchange::Body::empty(),
+            trailers: Headers::new(),
+            messages: Vec::new(),
+            end: End::Whole,
+        };
+        let length = body.size_hint().exact();
+        let announced = cassettes::Head {
+            status: head.status,
+            reason: head.reason.clone(),
+            headers,
+            length: None,
+        };
+        let session = Arc::clone(self.call.session());
+        let limit = if self.copy.is_some() {
+            session.max_body()
+        } else {
+            0
+        };
+        let pump = Pump {
+            recording: self,
+            head,
+            capture: Capture::new(limit, Instant::now()),
+            expected: length,
+        };
+        if body.is_end_stream() {
+            return match pump.keep(End::Whole, Headers::new()) {
+                Ok(()) => Ok(crate::handler::response(
+                    announced,
+                    ReplyBody::empty(),
+                    abort.version(),
+                )),
+                Err(reason) => Ok(answers::broken(&reason)),
+            };
+        }
+        let (pieces, receiver) = mpsc::channel(1);
+        session.tasks().spawn(pump.run(body, pieces));
+        let version = abort.version();
+        Ok(crate::handler::response(
+            announced,
+            ReplyBody::live(receiver, length, abort),
+            version,
+        ))
+    }
+
+    fn keep_fault(&mut self, fault: Fault) {
+        let after = whole_ms(self.call.began().elapsed());
+        // A failure to write is noted by the session, and the client loses its connection either way.
+        let _ = self.keep(Reply::Fault { fault, after }, Extent::Part);
+    }
+
+    /// Writes the exchange down. After this it survives whatever happens to the process.
+    pub(crate) fn keep(&mut self, reply: Reply, request: Extent) -> Result<(), String> {
+        let first = !std::mem::replace(&mut self.kept, true);
+        let Some(copy) = self.copy.as_ref().filter(|_| first) else {
+            return Ok(());
+        };
+        let (capture, trailers) = copy.take();
+        let asked = Asked {
+            method: self.asked.method.clone(),
+            url: self.asked.url.clone(),
+            headers: self.asked.headers.clone(),
+        };
+        let exchange = Exchange {
+            id: self.call.seq(),
+            at: whole_ms(self.call.at()),
+            request: asked.with(capture, request, trailers),
+            reply,
+        };
+        self.call
+            .session()
+            .keep(self.call.seq(), exchange)
+            .map_err(|e| e.to_string())
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        // Nobody answered and nobody failed: the client gave up waiting.
+        if !self.kept && self.copy.is_some() {
+            self.keep_fault(Fault::Stalled);
+        }
+        self.kept = true;
+    }
+}
+
+/// Carries a body from the upstream to the client and keeps a copy.
+struct Pump {
+    recording: Recording,
+    head: OurResponse,
+    capture: Capture,
+    expected: Option<u64>,
+}
+
+impl Pump {
+    async fn run(mut self, mut body: Incoming, pieces: mpsc::Sender<LivePiece>) {
+        let mut left: Option<tokio::time::Instant> = None;
+        loop {
+            let give_up = left.map_or(tokio::time::Instant::now() + IDLE, |left| {
+                left + AFTER_CLIENT_LEFT
+            });
+            let next = tokio::select! {
+                frame = body.frame() => frame,
+                () = pieces.closed(), if left.is_none() => {
+                    // The upstream may be about to finish: what it still says belongs to the recording.
+                    left = Some(tokio::time::Instant::now());
+                    continue;
+                }
+                () = tokio::time::sleep_until(give_up) => {
+                    let end = if left.is_some() { End::ClientLeft } else { End::Cut(Fault::Stalled) };
+                    let _ = self.keep_in_background(end, Headers::new()).await;
+                    let _ = pieces.send(LivePiece::Abort(Fault::Stalled)).await;
+                    return;
+                }
+            };
+            match next {
+                Some(Ok(frame)) => {
+                    if let Some(data) = frame.data_ref() {
+                        self.capture.push(data, Instant::now());
+                    }
+                    let trailers = frame
+                        .trailers_ref()
+                        .map(|t| convert::end_to_end(t, Upgrade::Drop));
+                    let is_last = trailers.is_some()
+                        || body.is_end_stream()
+                        || self
+                            .expected
+                            .is_some_and(|expected| self.capture.size() >= expected);
+                    if !is_last {
+                        let _ = pieces.send(LivePiece::Frame(frame)).await;
+                        continue;
+                    }
+                    // Written down before the client gets the last byte of it.
+                    self.finish(End::Whole, trailers.unwrap_or_default(), &pieces, Some(frame))
+                        .await;
+                    return;
+                }
+                None => {
+                    self.finish(End::Whole, Headers::new(), &pieces, None).await;
+                    return;
+                }
+                Some(Err(error)) => {
+                    let (fault, detail) = match classify(&error) {
+                        UpstreamError::Fault { fault, detail } => (fault, detail),
+                        UpstreamError::Ourselves(address) => (Fault::Closed, address),
+                    };
+                    self.recording.call.failed(fault, detail);
+                    let _ = self.keep_in_background(End::Cut(fault), Headers::new()).await;
+                    let _ = pieces.send(LivePiece::Abort(fault)).await;
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn finish(
+        self,
+        end: End,
+        trailers: Headers,
+        pieces: &mpsc::Sender<LivePiece>,
+        last: Option<Frame<Bytes>>,
+    ) {
+        match (self.keep_in_background(end, trailers).await, last) {
+            (Ok(()), Some(frame)) => {
+                let _ = pieces.send(LivePiece::Frame(frame)).await;
+            }
+            (Ok(()), None) => {}
+            (Err(_), _) => {
+                let _ = pieces.send(LivePiece::Abort(Fault::Closed)).await;
+            }
+        }
+    }
+
+    /// Large bodies take a while to decode and to write: not on a thread that others wait for.
+    async fn keep_in_background(self, end: End, trailers: Headers) -> Result<(), String> {
+        if self.capture.size() < WORTH_A_THREAD {
+            return self.keep(end, trailers);
+        }
+        let kept = tokio::task::spawn_blocking(move || self.keep(end, trailers)).await;
+        kept.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    fn keep(self, end: End, trailers: Headers) -> Result<(), String> {
+        let Self {
+            mut recording,
+            mut head,
+            capture,
+            ..
+        } = self;
+        if recording.copy.is_none() {
+            return Ok(());
+        }
+        let extent = if end == End::Whole {
+            Extent::Whole
+        } else {
+            Extent::Part
+        };
+        head.body = capture.into_body(&head.headers, extent);
+        let is_head = recording.asked.method == "HEAD" || matches!(head.status, 204 | 304);
+        if end == End::Whole && !is_head {
+            head.headers.retain(|h| h.name() != "content-length");
+        }
+        head.trailers = trailers;
+        head.end = end;
+        recording.keep(Reply::Response(head), Extent::Whole)
+    }
+}
+
+/// For as long as nothing comes in between.
+const IDLE: Duration = Duration::from_secs(300);
+/// How long an upstream may go on after the client has left, for the recording's sake.
+const AFTER_CLIENT_LEFT: Duration = Duration::from_secs(2);
+const WORTH_A_THREAD: u64 = 256 * 1024;

@@ -1,0 +1,7 @@
+//! Suites: YAML expectations over real programs.
+//!
+//! A thin crate for now. It owns the sandbox in which a child process runs: today its environment.
+
+mod environment;
+
+pub use environment::Environment;

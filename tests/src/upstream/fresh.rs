@@ -1,0 +1,111 @@
+//! Values that no two replies share. Ids and times are remembered as minted, words of an answer are not:
+//! a replay may rename the former and must repeat the latter.
+
+use std::{
+    collections::hash_map::RandomState,
+    hash::{BuildHasher, Hasher},
+    sync::Mutex,
+};
+
+use time::{Duration, OffsetDateTime, format_description::well_known::Rfc3339};
+
+/// Makes up values and remembers those a server would call its own.
+#[derive(Debug, Default)]
+pub struct Fresh {
+    minted: Mutex<Vec<String>>,
+}
+
+impl Fresh {
+    /// An id such as `chatcmpl-` with `len` letters and digits behind it.
+    pub fn id(&self, prefix: &str, len: usize) -> String {
+        self.mint(format!("{prefix}{}", random(ALPHANUMERIC, len)))
+    }
+
+    /// Lower-case hexadecimal digits, as in request ids and ETags.
+    pub fn hex(&self, prefix: &str, len: usize) -> String {
+        self.mint(format!("{prefix}{}", random(HEX, len)))
+    }
+
+    /// A number of ten digits, as GitHub numbers things.
+    pub fn number(&self) -> u64 {
+        let number = 1_000_000_000 + random_u64() % 9_000_000_000;
+        self.mint(number.to_string());
+        number
+    }
+
+    /// Seconds since 1970, some time in the last year, so that no two are the same.
+    pub fn epoch(&self) -> i64 {
+        let epoch = some_time().unix_timestamp();
+        self.mint(epoch.to_string());
+        epoch
+    }
+
+    /// The same as ISO 8601 in whole seconds.
+    pub fn iso_time(&self) -> String {
+        let time = some_time().replace_nanosecond(0).expect("zero is a nanosecond");
+        let iso = time.format(&Rfc3339).expect("a time of this century has a text");
+        // `gh` prints the time as Go spells it: another text of the same minted value.
+        self.mint(iso.replace('T', " ").replace('Z', " +0000 UTC"));
+        self.mint(iso)
+    }
+
+    /// The same as HTTP writes it, in a `date` header.
+    pub fn http_date(&self) -> String {
+        let time = some_time();
+        let (weekday, month) = (time.weekday().to_string(), time.month().to_string());
+        let (day, year, clock) = (time.day(), time.year(), time.time());
+        let (hour, minute, second) = clock.as_hms();
+        self.mint(format!(
+            "{}, {day:02} {} {year} {hour:02}:{minute:02}:{second:02} GMT",
+            &weekday[..3],
+            &month[..3]
+        ))
+    }
+
+    /// A version 4 UUID.
+    pub fn uuid(&self) -> String {
+        let hex = |len| random(HEX, len);
+        self.mint(format!(
+            "{}-{}-4{}-a{}-{}",
+            hex(8),
+            hex(4),
+            hex(3),
+            hex(3),
+            hex(12)
+        ))
+    }
+
+    /// A made-up word for the text of an answer: not an id, so a replay must repeat it.
+    pub fn word(&self) -> String {
+        random(LETTERS, 7)
+    }
+
+    /// Every id and time made so far.
+    pub fn minted(&self) -> Vec<String> {
+        self.minted.lock().unwrap().clone()
+    }
+
+    fn mint(&self, value: String) -> String {
+        self.minted.lock().unwrap().push(value.clone());
+        value
+    }
+}
+
+/// `len` characters drawn from `alphabet`.
+pub(crate) fn random(alphabet: &[u8], len: usize) -> String {
+    let draw = || alphabet[(random_u64() % alphabet.len() as u64) as usize];
+    (0..len).map(|_| char::from(draw())).collect()
+}
+
+/// The standard library seeds every `RandomState` anew: randomness enough without another crate.
+fn random_u64() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+fn some_time() -> OffsetDateTime {
+    OffsetDateTime::now_utc() - Duration::seconds((random_u64() % 30_000_000) as i64)
+}
+
+pub(crate) const ALPHANUMERIC: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const HEX: &[u8] = b"0123456789abcdef";
+const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz";

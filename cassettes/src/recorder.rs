@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use exchange::{Exchange, Reply};
+use exchange::{Exchange, Header, Headers, Reply};
 use matchers::{Key, Policy};
 
 use crate::scrub::{Placeholders, Scrubbed};
@@ -111,6 +111,7 @@ fn retimed(mut exchange: Exchange, before: &Exchange) -> Exchange {
     match (&mut exchange.reply, &before.reply) {
         (Reply::Response(now), Reply::Response(then)) => {
             now.after = then.after;
+            now.headers = with_old_moments(&now.headers, &then.headers);
             now.body.frames.clone_from(&then.body.frames);
             for (now, then) in now.messages.iter_mut().zip(&then.messages) {
                 now.after = then.after;
@@ -119,6 +120,20 @@ fn retimed(mut exchange: Exchange, before: &Exchange) -> Exchange {
         (reply, then) => reply.clone_from(then),
     }
     exchange
+}
+
+/// The new headers, but for those that tell of one moment only.
+fn with_old_moments(now: &Headers, then: &Headers) -> Headers {
+    let old = |header: &Header| then.all(header.name()).next().cloned();
+    now.iter()
+        .map(|header| if is_momentary(header) { old(header) } else { None }.unwrap_or_else(|| header.clone()))
+        .collect()
+}
+
+/// Headers that say when a reply was made or which one it was, and nothing about the API.
+fn is_momentary(header: &Header) -> bool {
+    let name = header.name();
+    MOMENTARY.contains(&name) || name.ends_with("-processing-ms") || name.contains("ratelimit")
 }
 
 fn timeless(exchange: &Exchange) -> Exchange {
@@ -132,6 +147,7 @@ fn timeless(exchange: &Exchange) -> Exchange {
         Reply::Fault { after, .. } => *after = Duration::ZERO,
         Reply::Response(response) => {
             response.after = Duration::ZERO;
+            response.headers.retain(|h| !is_momentary(h));
             response.body.frames.clear();
             response
                 .messages
@@ -143,9 +159,22 @@ fn timeless(exchange: &Exchange) -> Exchange {
     exchange
 }
 
+const MOMENTARY: &[&str] = &[
+    "age",
+    "cf-ray",
+    "date",
+    "request-id",
+    "server-timing",
+    "x-amzn-requestid",
+    "x-envoy-upstream-service-time",
+    "x-github-request-id",
+    "x-request-id",
+    "x-runtime",
+];
+
 #[cfg(test)]
 mod tests {
-    use exchange::{Body, End, Header, Headers, Request, Response, Url};
+    use exchange::{Body, End, Request, Response, Url};
 
     use super::*;
 
@@ -204,6 +233,34 @@ mod tests {
         assert_eq!(
             told(&merged.exchanges),
             [(1, "same".into(), 10), (2, "new".into(), 22)]
+        );
+    }
+
+    #[test]
+    fn another_date_or_request_id_is_no_change() {
+        let dated = |e: Scrubbed<Exchange>, date: &str| {
+            e.map(|mut e| {
+                let Reply::Response(response) = &mut e.reply else {
+                    unreachable!()
+                };
+                response.headers.push(Header::new("date", date).unwrap());
+                e
+            })
+        };
+        let old = vec![dated(exchange("/a", "same", 10), "Monday")];
+        let merged = merge(
+            old.clone(),
+            vec![dated(exchange("/a", "same", 11), "Tuesday")],
+            Merge::Replace,
+            &Policy::default(),
+        );
+        assert_eq!(
+            merged
+                .exchanges
+                .iter()
+                .map(|e| (e.at, &e.reply))
+                .collect::<Vec<_>>(),
+            [(old[0].at, &old[0].reply)]
         );
     }
 

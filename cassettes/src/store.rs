@@ -111,9 +111,6 @@ pub fn save_from<E: Borrow<Scrubbed<Exchange>>>(
             }
             put(file, &text)?;
         }
-        if !kept.is_empty() {
-            sync_folder(&folder)?;
-        }
         put(file, format::FOOTER)
     })?;
     blobs::remove_others(&folder, &kept);
@@ -178,19 +175,24 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 }
 
 fn read_bounded(path: &Path) -> Result<Vec<u8>, StoreError> {
-    let read = failed("read", path);
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) => return Err(read(error)),
+    let too_large = || StoreError::TooLarge {
+        file: path.to_owned(),
+        limit: MOST_BYTES,
     };
-    let mut bytes = Vec::new();
-    match file.take(MOST_BYTES + 1).read_to_end(&mut bytes) {
-        Ok(size) if size as u64 > MOST_BYTES => Err(StoreError::TooLarge {
-            file: path.to_owned(),
-            limit: MOST_BYTES,
-        }),
-        Ok(_) => Ok(bytes),
-        Err(error) => Err(read(error)),
+    let file = File::open(path).map_err(failed("read", path))?;
+    let size = file.metadata().map_err(failed("read", path))?.len();
+    if size > MOST_BYTES {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(size as usize);
+    // Bounded once more: what is not a regular file tells no size.
+    file.take(MOST_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed("read", path))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        Err(too_large())
+    } else {
+        Ok(bytes)
     }
 }
 

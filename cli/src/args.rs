@@ -184,7 +184,7 @@ pub(crate) struct CassetteArg {
 #[derive(Debug, Args)]
 pub(crate) struct ChildArg {
     /// The command to run
-    #[arg(last = true, required = true, value_name = "CMD")]
+    #[arg(last = true, required = true, value_name = "CMD", help_heading = "Arguments")]
     pub(crate) command: Vec<std::ffi::OsString>,
 }
 

@@ -94,9 +94,9 @@ impl<'s> Encoder<'s> {
             Node::String(text) => self.text(Tag::String, text, place),
             Node::Text(text) => self.text(Tag::Text, text, place),
             Node::List(items) => {
+                // Their numbers need no encoding: the policy alone says which ones are missing.
                 self.count(Tag::List, items.len() as u64);
                 for item in items {
-                    self.count(Tag::Index, item.index as u64);
                     self.node(&item.node, &place.index(item.index));
                 }
             }
@@ -105,7 +105,6 @@ impl<'s> Encoder<'s> {
                 self.count(Tag::Map, counted().count() as u64);
                 for member in counted() {
                     self.bytes(Tag::Key, member.key.as_bytes());
-                    self.count(Tag::Index, member.occurrence as u64);
                     let key = place.key(&member.key);
                     match member.occurrence {
                         0 => self.node(&member.node, &key),
@@ -135,8 +134,7 @@ impl<'s> Encoder<'s> {
                 self.digest(bytes.len() as u64, sha256);
             }
             Node::Omitted { size, sha256 } => self.digest(*size, (*size > 0).then_some(*sha256)),
-            // Only reached as a body or an item, which no reader makes of a credential.
-            Node::Credential(text) => self.bytes(Tag::Text, text.as_bytes()),
+            Node::Credential(text) => self.bytes(Tag::Credential, text.as_bytes()),
         }
     }
 
@@ -235,4 +233,5 @@ enum Tag {
     Bytes,
     Slot,
     Volatile,
+    Credential,
 }

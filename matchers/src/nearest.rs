@@ -31,18 +31,15 @@ pub fn nearest<'a>(
     let live = Tree::of(live, policy);
     let mut misses: Vec<_> = ranked
         .into_iter()
-        .map(|(likeness, id, recorded)| {
+        .map(|(_, id, recorded)| {
             let differences = Pattern::new(recorded, policy).check_tree(&live).differences;
-            (
-                Distance::of(&differences),
-                likeness.unshared,
-                NearMiss { id, differences },
-            )
+            (Distance::of(&differences), NearMiss { id, differences })
         })
         .collect();
-    misses.sort_by_key(|(distance, unshared, _)| (*distance, *unshared));
+    // A stable sort: at the same distance the more alike stays first.
+    misses.sort_by_key(|(distance, _)| *distance);
     misses.truncate(limit);
-    misses.into_iter().map(|(.., miss)| miss).collect()
+    misses.into_iter().map(|(_, miss)| miss).collect()
 }
 
 /// How much two requests have in common at a glance, without reading their bodies; the most alike sort first.

@@ -47,7 +47,8 @@ pub(crate) enum Node<'a> {
         size: u64,
         sha256: Sha256,
     },
-    /// A member that is nothing but a credential: equal to any other and to none at all.
+    /// A value that is nothing but a credential. As a member or a part it is equal to any other and to none at all;
+    /// a list would lose its count with it, so there its kind counts.
     Credential(Cow<'a, str>),
 }
 

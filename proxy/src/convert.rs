@@ -63,7 +63,9 @@ pub(crate) fn end_to_end(map: &HeaderMap, upgrade: Upgrade) -> Headers {
     for (name, value) in map {
         let name = name.as_str();
         let of_the_hop = HOP_BY_HOP.contains(&name) || listed.iter().any(|l| l == name);
-        if of_the_hop && !(upgrade == Upgrade::Keep && name == "upgrade") {
+        // The one value of `te` that a proxy has to hand on: without it no gRPC server answers.
+        let wants_trailers = name == "te" && value.as_bytes().eq_ignore_ascii_case(b"trailers");
+        if of_the_hop && !wants_trailers && !(upgrade == Upgrade::Keep && name == "upgrade") {
             continue;
         }
         if name == "cookie" {
@@ -72,7 +74,9 @@ pub(crate) fn end_to_end(map: &HeaderMap, upgrade: Upgrade) -> Headers {
             continue;
         }
         // hyper has checked both already, so nothing is lost here.
-        headers.extend_one(Header::new(name, value.as_bytes()));
+        if let Ok(header) = Header::new(name, value.as_bytes()) {
+            headers.push(header);
+        }
     }
     headers
 }
@@ -95,18 +99,6 @@ pub(crate) fn to_map(headers: &Headers) -> HeaderMap {
         }
     }
     map
-}
-
-trait ExtendOne {
-    fn extend_one(&mut self, header: Result<Header, exchange::HeaderError>);
-}
-
-impl ExtendOne for Headers {
-    fn extend_one(&mut self, header: Result<Header, exchange::HeaderError>) {
-        if let Ok(header) = header {
-            self.push(header);
-        }
-    }
 }
 
 fn join_cookie(headers: &mut Headers, value: &HeaderValue) {
@@ -158,9 +150,13 @@ mod tests {
             ("x-mine", "2"),
             ("proxy-authorization", "3"),
             ("transfer-encoding", "chunked"),
+            ("te", "trailers"),
             ("x-last", "4"),
         ]);
-        assert_eq!(names(&end_to_end(&map, Upgrade::Drop)), ["x-first", "x-last"]);
+        assert_eq!(
+            names(&end_to_end(&map, Upgrade::Drop)),
+            ["x-first", "te", "x-last"]
+        );
     }
 
     #[test]

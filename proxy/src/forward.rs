@@ -9,7 +9,7 @@ use bytes::Bytes;
 use exchange::{
     End, Exchange, Fault, Headers, Informational, Outcome, Provenance, Reply, Response as OurResponse,
 };
-use http::{Request, Response, Uri, Version, header};
+use http::{Request, Response, Uri, header};
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -67,7 +67,7 @@ async fn forward(
     let Some(upstream) = &client.upstream else {
         return Ok(answers::broken("this session has no way out"));
     };
-    let mut request = outgoing(&origin, &recording.asked, abort.version(), upload)?;
+    let mut request = outgoing(&origin, &recording.asked, upload)?;
     let hints = Arc::clone(&recording.informational);
     hyper::ext::on_informational(&mut request, move |interim| {
         let status = interim.status().as_u16();
@@ -95,12 +95,7 @@ async fn forward(
 }
 
 /// The request as the upstream gets it.
-pub(crate) fn outgoing<B>(
-    origin: &Origin,
-    asked: &Asked,
-    client_version: Version,
-    body: B,
-) -> Result<Request<Outgoing>, http::Error>
+pub(crate) fn outgoing<B>(origin: &Origin, asked: &Asked, body: B) -> Result<Request<Outgoing>, http::Error>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
@@ -122,11 +117,6 @@ where
     // The body's own size decides the framing.
     headers.remove(header::CONTENT_LENGTH);
     headers.insert(header::HOST, header::HeaderValue::try_from(origin.authority())?);
-    // Without it no HTTP/1 server sends trailers, and no gRPC server answers at all. Clients that cannot take them
-    // lose nothing: hyper drops what was not asked for.
-    if client_version == Version::HTTP_2 {
-        headers.insert(header::TE, header::HeaderValue::from_static("trailers"));
-    }
     Ok(request)
 }
 

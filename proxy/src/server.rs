@@ -292,7 +292,7 @@ fn connect(client: Client, shared: Arc<Shared>, request: Request<Incoming>) -> R
         let Ok(upgraded) = hyper::upgrade::on(request).await else {
             return;
         };
-        let Ok(parts) = upgraded.downcast::<TokioIo<Wire>>() else {
+        let Ok(parts) = auto::upgrade::downcast::<TokioIo<Wire>>(upgraded) else {
             tracing::debug!("CONNECT over HTTP/2 is not served");
             return;
         };

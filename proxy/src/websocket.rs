@@ -161,7 +161,7 @@ async fn forward(
     };
     let handshake = Handshake::of(&request);
     let from_client = hyper::upgrade::on(&mut request);
-    let mut out = outgoing(&origin, &asked, Version::HTTP_11, Empty::new())?;
+    let mut out = outgoing(&origin, &asked, Empty::new())?;
     prepare(out.headers_mut(), request.headers());
     let upload = Upload::new(request, client.session.max_body(), call.began());
     let copy = (keep == Keep::Exchange).then(|| upload.handle());

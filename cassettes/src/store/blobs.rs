@@ -48,6 +48,11 @@ pub(super) fn read(folder: &Path, sha256: &Sha256) -> io::Result<Option<Bytes>> 
 
 /// Keeps a blob, unless one of its name and size is there.
 pub(super) fn write(folder: &Path, sha256: &Sha256, bytes: &[u8]) -> Result<(), StoreError> {
+    if is_link(folder) {
+        return Err(failed("write into", folder)(io::Error::other(
+            "it is a symbolic link",
+        )));
+    }
     let path = folder.join(sha256.to_string());
     let is_there = fs::symlink_metadata(&path)
         .is_ok_and(|metadata| metadata.is_file() && metadata.len() == bytes.len() as u64);
@@ -64,6 +69,9 @@ pub(super) fn write(folder: &Path, sha256: &Sha256, bytes: &[u8]) -> Result<(), 
 /// Removes blobs that no exchange names, what a killed writer left, and the folder once it is empty. A failure
 /// is no loss: the cassette is whole, and the next save tries again.
 pub(super) fn remove_others(folder: &Path, kept: &HashSet<Sha256>) {
+    if is_link(folder) {
+        return;
+    }
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -79,6 +87,10 @@ pub(super) fn remove_others(folder: &Path, kept: &HashSet<Sha256>) {
     if kept.is_empty() {
         let _ = fs::remove_dir(folder);
     }
+}
+
+fn is_link(folder: &Path) -> bool {
+    fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_symlink())
 }
 
 fn open(folder: &Path, sha256: &Sha256) -> rustix::io::Result<File> {

@@ -29,12 +29,7 @@ pub(super) fn read<'a>(
     }
     let text = std::str::from_utf8(bytes).ok()?;
     let mut reader = serde_json::Deserializer::from_str(text);
-    let value = Reader {
-        role: Role::Item,
-        name,
-        scope,
-        shapes,
-    };
+    let value = Reader { name, scope, shapes };
     let node = value.deserialize(&mut reader).ok()?;
     reader.end().ok()?;
     Some(node)
@@ -43,24 +38,15 @@ pub(super) fn read<'a>(
 /// Reads one value.
 #[derive(Clone, Copy)]
 struct Reader<'c, 'p> {
-    role: Role,
     /// The nearest key above; items of a list share that of the list.
     name: &'c str,
     scope: &'c Scope<'p>,
     shapes: Shapes,
 }
 
-/// What a value is to the one around it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Item,
-    Member,
-}
-
 impl<'a> Reader<'_, '_> {
     fn text(self, text: Cow<'a, str>) -> Node<'a> {
-        // A list would lose its count with an item.
-        if self.role == Role::Member && placeholder::is_all_of(&text) {
+        if placeholder::is_all_of(&text) {
             return Node::Credential(placeholder::without_numbers(text));
         }
         Node::String(Text::value(text, self.name, self.shapes))
@@ -124,7 +110,6 @@ impl<'a> Visitor<'a> for Reader<'_, '_> {
                 None => list.next_element::<IgnoredAny>()?.is_some(),
                 Some(scope) => {
                     let item = list.next_element_seed(Reader {
-                        role: Role::Item,
                         scope: &scope,
                         ..self
                     })?;
@@ -151,7 +136,6 @@ impl<'a> Visitor<'a> for Reader<'_, '_> {
                 continue;
             };
             let node = map.next_value_seed(Reader {
-                role: Role::Member,
                 name: &key,
                 scope: &scope,
                 ..self

@@ -245,7 +245,7 @@ fn of_a_key_given_twice_the_last_counts() {
 #[test]
 fn an_object_that_poses_as_a_number_is_never_mistaken_for_another() {
     let posing = |text: &str| json(&format!(r#"{{"ts":{{"$serde_json::private::Number":{text}}}}}"#));
-    let bodies = [r#""1é0000000000e-3""#, "[]", r#""x""#, "{}", r#""5","b":1"#];
+    let bodies = [r#""123456789é1e-2""#, "[]", r#""x""#, "{}", r#""5","b":1"#];
     for (i, a) in bodies.iter().enumerate() {
         for (j, b) in bodies.iter().enumerate() {
             assert_eq!(matches(&posing(a), &posing(b)), i == j, "{a} {b}");

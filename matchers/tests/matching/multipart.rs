@@ -137,6 +137,29 @@ fn a_part_can_be_volatile_and_so_can_its_filename() {
 }
 
 #[test]
+fn one_of_several_parts_of_a_name_can_be_volatile() {
+    let policy = volatile(&["body.purpose[0]"]);
+    let recorded = upload("b", &[field(PURPOSE, "one"), field(PURPOSE, "two")]);
+    let live = upload("b", &[field(PURPOSE, "other"), field(PURPOSE, "two")]);
+    assert!(!matches(&recorded, &live));
+    assert!(matches_under(&policy, &recorded, &live));
+    // In a JSON part the index is one of its items, and the part keeps its own number.
+    let list = upload("b", &[field(PURPOSE, "[1,2]")]);
+    assert!(matches_under(
+        &policy,
+        &list,
+        &upload("b", &[field(PURPOSE, "[7,2]")])
+    ));
+    assert!(!matches_under(
+        &policy,
+        &list,
+        &upload("b", &[field(PURPOSE, "[1,3]")])
+    ));
+    let second = upload("b", &[field(PURPOSE, "one"), field(PURPOSE, "[1,2]")]);
+    assert!(!matches_under(&policy, &list, &second));
+}
+
+#[test]
 fn parts_may_lack_names_headers_and_content() {
     let mixed = |body: &str| post("multipart/mixed; boundary=b", body);
     let recorded = mixed("--b\r\n\r\none\r\n--b\r\nContent-ID: 1\r\n\r\n--b\r\n--b--");

@@ -23,11 +23,7 @@ pub enum Turn<'a> {
 
 impl Dialogue {
     pub fn new(messages: Vec<Message>, policy: Policy) -> Self {
-        Self {
-            messages,
-            next: 0,
-            policy,
-        }
+        Self { messages, next: 0, policy }
     }
 
     pub fn turn(&self) -> Turn<'_> {
@@ -46,11 +42,7 @@ impl Dialogue {
     /// The client said something. The error tells how it differs from the recording.
     pub fn heard(&mut self, piece: &Piece) -> Result<(), Vec<Difference>> {
         // A client that speaks while the recorded server still has the word is early, not wrong.
-        let ahead = self
-            .messages
-            .iter()
-            .skip(self.next)
-            .position(|m| m.from == Peer::Client);
+        let ahead = self.messages.iter().skip(self.next).position(|m| m.from == Peer::Client);
         let Some(place) = ahead.map(|ahead| self.next + ahead) else {
             return Err(vec![Difference {
                 path: exchange::FieldPath::root("messages").index(self.messages.len()),
@@ -106,13 +98,7 @@ fn as_request(piece: &Piece) -> Request {
         path: "/".into(),
         query: None,
     };
-    Request {
-        method: "MESSAGE".into(),
-        url,
-        headers,
-        body,
-        trailers: Headers::new(),
-    }
+    Request { method: "MESSAGE".into(), url, headers, body, trailers: Headers::new() }
 }
 
 fn shown(piece: &Piece) -> String {
@@ -134,25 +120,13 @@ mod tests {
     use super::*;
 
     fn message(from: Peer, text: &str) -> Message {
-        Message {
-            from,
-            after: Duration::ZERO,
-            piece: Piece::Text(text.into()),
-        }
+        Message { from, after: Duration::ZERO, piece: Piece::Text(text.into()) }
     }
 
     fn dialogue() -> Dialogue {
         use Peer::{Client, Server};
-        let messages = [
-            (Server, "hello"),
-            (Client, r#"{"a":1,"b":2}"#),
-            (Server, "done"),
-            (Client, "bye"),
-        ];
-        Dialogue::new(
-            messages.map(|(from, text)| message(from, text)).to_vec(),
-            Policy::default(),
-        )
+        let messages = [(Server, "hello"), (Client, r#"{"a":1,"b":2}"#), (Server, "done"), (Client, "bye")];
+        Dialogue::new(messages.map(|(from, text)| message(from, text)).to_vec(), Policy::default())
     }
 
     #[test]
@@ -181,9 +155,7 @@ mod tests {
     fn another_message_is_a_difference_with_its_place() {
         let mut dialogue = dialogue();
         dialogue.sent();
-        let differences = dialogue
-            .heard(&Piece::Text(r#"{"a":1,"b":3}"#.into()))
-            .unwrap_err();
+        let differences = dialogue.heard(&Piece::Text(r#"{"a":1,"b":3}"#.into())).unwrap_err();
         assert_eq!(differences.len(), 1);
         assert_eq!(differences[0].path.to_string(), "messages[1].b");
         assert_eq!(differences[0].expected.as_deref(), Some("2"));

@@ -61,10 +61,7 @@ pub fn read_policy(node: &Node<'_>) -> Result<Policy, Problem> {
 pub fn header(policy: Option<&Policy>) -> String {
     let mut text = format!("{OPENING}\nwiretape: {KIND}/{NEWEST}\n");
     if let Some(policy) = policy {
-        text.push_str(&yaml::to_string(&Out::mapping([(
-            "match",
-            policy::write(policy),
-        )])));
+        text.push_str(&yaml::to_string(&Out::mapping([("match", policy::write(policy))])));
     }
     text.push_str("exchanges:\n");
     text
@@ -93,10 +90,7 @@ struct Reader<'b> {
 
 impl<'b> Reader<'b> {
     fn new(blobs: BlobSource<'b>) -> Self {
-        Self {
-            blobs,
-            fetched: HashMap::new(),
-        }
+        Self { blobs, fetched: HashMap::new() }
     }
 }
 
@@ -110,10 +104,7 @@ struct Writer<'b> {
 /// apart from what is whole, wherever the cut is. A file written by hand may go without either. Gives the
 /// document between the marks and where it starts.
 fn unseal(source: &str) -> Result<(&str, usize), Problem> {
-    let Some(rest) = source
-        .strip_prefix(OPENING)
-        .filter(|rest| rest.starts_with(['\n', '\r']))
-    else {
+    let Some(rest) = source.strip_prefix(OPENING).filter(|rest| rest.starts_with(['\n', '\r'])) else {
         return Ok((source, 0));
     };
     match rest.trim_end_matches(['\n', '\r']).strip_suffix(CLOSING) {
@@ -171,21 +162,15 @@ fn read_newest(document: &Node<'_>, blobs: BlobSource<'_>) -> Result<Cassette, P
     let policy = fields.optional("match").map(policy::read).transpose()?;
     let list = fields.required("exchanges")?;
     fields.finish()?;
-    let nodes = if list.is_null() {
-        &[]
-    } else {
-        list.sequence("the exchanges")?
-    };
+    let nodes = if list.is_null() { &[] } else { list.sequence("the exchanges")? };
     let mut reader = Reader::new(blobs);
     let mut exchanges = Vec::with_capacity(nodes.len());
     for (node, place) in nodes.iter().zip(1u32..) {
         let exchange = exchange::read(node, &mut reader)?;
         if exchange.id != place {
             let span = node.get("id").map_or(node.span, |id| id.span);
-            return Err(
-                Problem::new(span, format!("expected id {place}, found {}", exchange.id))
-                    .with_help("number the exchanges 1, 2, 3 … in the order of the file"),
-            );
+            return Err(Problem::new(span, format!("expected id {place}, found {}", exchange.id))
+                .with_help("number the exchanges 1, 2, 3 … in the order of the file"));
         }
         exchanges.push(Scrubbed::attest(exchange));
     }
@@ -197,6 +182,8 @@ const NEWEST: u32 = 1;
 const OPENING: &str = "---";
 const CLOSING: &str = "...";
 
+#[cfg(test)]
+mod reference;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]

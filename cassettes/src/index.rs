@@ -35,25 +35,13 @@ impl Index {
         let canonicals = canonicals(&exchanges, &policy);
         let mut queues: HashMap<Route, Vec<u32>> = HashMap::with_capacity(exchanges.len() * 2);
         for (place, canonical) in (0u32..).zip(&canonicals) {
-            queues
-                .entry(Route::Exact(canonical.exact))
-                .or_default()
-                .push(place);
+            queues.entry(Route::Exact(canonical.exact)).or_default().push(place);
             // Only an exchange with something to leave open can stand in for a request that is not its own.
             if !canonical.slots.is_empty() {
-                queues
-                    .entry(Route::Loose(canonical.loose))
-                    .or_default()
-                    .push(place);
+                queues.entry(Route::Loose(canonical.loose)).or_default().push(place);
             }
         }
-        Self {
-            exchanges,
-            canonicals,
-            queues,
-            policy,
-            known: OnceLock::new(),
-        }
+        Self { exchanges, canonicals, queues, policy, known: OnceLock::new() }
     }
 
     pub fn len(&self) -> usize {
@@ -87,9 +75,7 @@ impl Index {
 
     /// Whether a UUID stands anywhere in the cassette. Looked for only when somebody first asks.
     pub(crate) fn knows(&self, value: &str) -> bool {
-        let known = self
-            .known
-            .get_or_init(|| self.exchanges.iter().flat_map(|e| all_uuids(e)).collect());
+        let known = self.known.get_or_init(|| self.exchanges.iter().flat_map(|e| all_uuids(e)).collect());
         known.contains(&value.to_ascii_lowercase())
     }
 }
@@ -97,9 +83,7 @@ impl Index {
 /// Canonical forms cost the most when a large cassette is made ready, so they are made on all cores.
 fn canonicals(exchanges: &[Scrubbed<Exchange>], policy: &Policy) -> Vec<Canonical> {
     let of = |part: &[Scrubbed<Exchange>]| -> Vec<Canonical> {
-        part.iter()
-            .map(|e| matchers::canonical(&e.request, policy))
-            .collect()
+        part.iter().map(|e| matchers::canonical(&e.request, policy)).collect()
     };
     let workers = thread::available_parallelism().map_or(1, usize::from);
     if exchanges.len() < WORTH_A_THREAD || workers == 1 {
@@ -108,10 +92,7 @@ fn canonicals(exchanges: &[Scrubbed<Exchange>], policy: &Policy) -> Vec<Canonica
     thread::scope(|scope| {
         let parts = exchanges.chunks(exchanges.len().div_ceil(workers));
         let handles: Vec<_> = parts.map(|part| scope.spawn(move || of(part))).collect();
-        handles
-            .into_iter()
-            .flat_map(|h| h.join().expect("canonical forms do not panic"))
-            .collect()
+        handles.into_iter().flat_map(|h| h.join().expect("canonical forms do not panic")).collect()
     })
 }
 

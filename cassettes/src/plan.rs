@@ -55,11 +55,7 @@ impl Plan {
         match reply {
             Reply::Fault { fault, after } => {
                 wait(&mut steps, *after, pace);
-                steps.push(if *fault == Fault::Stalled {
-                    Step::Linger
-                } else {
-                    Step::Abort(*fault)
-                });
+                steps.push(if *fault == Fault::Stalled { Step::Linger } else { Step::Abort(*fault) });
             }
             Reply::Response(response) => {
                 wait(&mut steps, response.after, pace);
@@ -78,42 +74,28 @@ fn respond(steps: &mut Vec<Step>, response: &Response, request: &Request, pace: 
     if !coded {
         headers.retain(|h| h.name() != "content-encoding");
     }
-    let pieces = if has_body {
-        body_pieces(response, if coded { codings } else { &[] })?
-    } else {
-        Vec::new()
-    };
+    let pieces =
+        if has_body { body_pieces(response, if coded { codings } else { &[] })? } else { Vec::new() };
     let streamed = !response.body.frames.is_empty() || !response.trailers.is_empty();
     let length = match response.end {
         End::Whole if has_body && !streamed => Some(pieces.iter().map(|(_, b)| b.len() as u64).sum()),
         // The recorded head promised more than came; the client must see the same promise.
-        End::Cut(_) => headers
-            .text("content-length")
-            .and_then(|v| v.parse().ok())
-            .filter(|_| codings.is_empty()),
+        End::Cut(_) => {
+            headers.text("content-length").and_then(|v| v.parse().ok()).filter(|_| codings.is_empty())
+        }
         _ => None,
     };
     if has_body {
         headers.retain(|h| h.name() != "content-length");
     }
-    let head = Head {
-        status: response.status,
-        reason: response.reason.clone(),
-        headers,
-        length,
-    };
+    let head = Head { status: response.status, reason: response.reason.clone(), headers, length };
     steps.push(Step::Head(head));
     if response.status == 101 {
         steps.push(Step::Converse(match pace {
             Pace::Recorded => response.messages.clone(),
-            Pace::Instant => response
-                .messages
-                .iter()
-                .map(|m| Message {
-                    after: Duration::ZERO,
-                    ..m.clone()
-                })
-                .collect(),
+            Pace::Instant => {
+                response.messages.iter().map(|m| Message { after: Duration::ZERO, ..m.clone() }).collect()
+            }
         }));
         return Some(());
     }
@@ -166,16 +148,8 @@ fn wait(steps: &mut Vec<Step>, after: Duration, pace: Pace) {
 impl Head {
     /// A head with a plain-text or JSON body of its own, for what the proxy itself answers.
     pub fn new(status: u16, headers: &[(&str, &str)]) -> Self {
-        let headers = headers
-            .iter()
-            .filter_map(|(name, value)| Header::new(name, *value).ok())
-            .collect();
-        Self {
-            status,
-            reason: None,
-            headers,
-            length: None,
-        }
+        let headers = headers.iter().filter_map(|(name, value)| Header::new(name, *value).ok()).collect();
+        Self { status, reason: None, headers, length: None }
     }
 }
 
@@ -210,12 +184,7 @@ mod tests {
     }
 
     fn frames(lens: &[(usize, u64)]) -> Vec<Frame> {
-        lens.iter()
-            .map(|&(len, ms)| Frame {
-                len,
-                after: Duration::from_millis(ms),
-            })
-            .collect()
+        lens.iter().map(|&(len, ms)| Frame { len, after: Duration::from_millis(ms) }).collect()
     }
 
     fn plan(response: Response, request: &Request, pace: Pace) -> Vec<Step> {
@@ -224,16 +193,10 @@ mod tests {
 
     #[test]
     fn a_stream_keeps_its_pieces_and_at_the_recorded_pace_its_waits() {
-        let body = Body {
-            frames: frames(&[(3, 5), (3, 0)]),
-            ..Body::from_bytes("abcdef")
-        };
+        let body = Body { frames: frames(&[(3, 5), (3, 0)]), ..Body::from_bytes("abcdef") };
         let steps = plan(response(&[], body.clone()), &request("GET", &[]), Pace::Instant);
         assert!(matches!(steps[0], Step::Head(Head { length: None, .. })));
-        assert_eq!(
-            steps[1..],
-            [Step::Data("abc".into()), Step::Data("def".into()), Step::Finish]
-        );
+        assert_eq!(steps[1..], [Step::Data("abc".into()), Step::Data("def".into()), Step::Finish]);
         let steps = plan(response(&[], body), &request("GET", &[]), Pace::Recorded);
         assert_eq!(steps[0], Step::Wait(Duration::from_millis(7)));
         assert_eq!(
@@ -249,27 +212,15 @@ mod tests {
 
     #[test]
     fn a_coding_is_put_on_again_only_for_a_client_that_takes_it() {
-        let body = Body {
-            codings: vec![Coding::Gzip],
-            ..Body::from_bytes("hello")
-        };
+        let body = Body { codings: vec![Coding::Gzip], ..Body::from_bytes("hello") };
         let recorded = response(&[("content-encoding", "gzip")], body);
-        let steps = plan(
-            recorded.clone(),
-            &request("GET", &[("accept-encoding", "gzip")]),
-            Pace::Instant,
-        );
+        let steps = plan(recorded.clone(), &request("GET", &[("accept-encoding", "gzip")]), Pace::Instant);
         let [Step::Head(head), Step::Data(data), Step::Finish] = steps.as_slice() else {
             panic!("{steps:?}")
         };
         assert_eq!(head.length, Some(data.len() as u64));
         assert!(head.headers.has("content-encoding"));
-        assert_eq!(
-            decode_frames(&[Coding::Gzip], [data.as_ref()].into_iter(), 99)
-                .unwrap()
-                .0,
-            b"hello"
-        );
+        assert_eq!(decode_frames(&[Coding::Gzip], [data.as_ref()].into_iter(), 99).unwrap().0, b"hello");
         let steps = plan(recorded, &request("GET", &[]), Pace::Instant);
         let [Step::Head(head), Step::Data(data), Step::Finish] = steps.as_slice() else {
             panic!("{steps:?}")
@@ -293,27 +244,17 @@ mod tests {
 
     #[test]
     fn a_reply_to_head_keeps_its_length_and_sends_no_body() {
-        let steps = plan(
-            response(&[("content-length", "42")], Body::empty()),
-            &request("HEAD", &[]),
-            Pace::Instant,
-        );
-        let [Step::Head(head), Step::Finish] = steps.as_slice() else {
-            panic!("{steps:?}")
-        };
+        let steps =
+            plan(response(&[("content-length", "42")], Body::empty()), &request("HEAD", &[]), Pace::Instant);
+        let [Step::Head(head), Step::Finish] = steps.as_slice() else { panic!("{steps:?}") };
         assert_eq!(head.headers.text("content-length"), Some("42"));
     }
 
     #[test]
     fn a_fault_in_place_of_a_reply_aborts_and_a_stall_lingers() {
         let of = |fault| {
-            let reply = Reply::Fault {
-                fault,
-                after: Duration::ZERO,
-            };
-            Plan::of(&reply, &request("GET", &[]), Pace::Recorded)
-                .unwrap()
-                .steps
+            let reply = Reply::Fault { fault, after: Duration::ZERO };
+            Plan::of(&reply, &request("GET", &[]), Pace::Recorded).unwrap().steps
         };
         assert_eq!(of(Fault::Refused), [Step::Abort(Fault::Refused)]);
         assert_eq!(of(Fault::Stalled), [Step::Linger]);

@@ -5,8 +5,8 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use exchange::Request;
-use matchers::{NearMiss, OnRepeat, Policy, Shapes, Slot};
+use exchange::{Request, Segment};
+use matchers::{Difference, NearMiss, OnRepeat, Policy, Shapes, Slot};
 
 use crate::{
     index::{Index, Route},
@@ -28,11 +28,7 @@ pub struct Player {
 
 #[derive(Debug)]
 pub enum Decision {
-    Play {
-        ticket: Ticket,
-        exchange: u32,
-        plan: Plan,
-    },
+    Play { ticket: Ticket, exchange: u32, plan: Plan },
     Miss(Miss),
 }
 
@@ -73,13 +69,7 @@ enum State {
 impl Player {
     pub fn new(index: Arc<Index>, pace: Pace) -> Self {
         let states = vec![State::Fresh; index.len()];
-        Self {
-            index,
-            states,
-            cursors: HashMap::new(),
-            bindings: Bindings::default(),
-            pace,
-        }
+        Self { index, states, cursors: HashMap::new(), bindings: Bindings::default(), pace }
     }
 
     pub fn policy(&self) -> &Policy {
@@ -97,9 +87,7 @@ impl Player {
             false => exact,
         };
         let queue = index.queue(route);
-        let found = self
-            .first_fresh(route, queue, &live.slots)
-            .or_else(|| self.repeat(route, queue));
+        let found = self.first_fresh(route, queue, &live.slots).or_else(|| self.repeat(route, queue));
         let Some(place) = found else {
             return Decision::Miss(self.explain(queue, request));
         };
@@ -110,18 +98,12 @@ impl Player {
             false => Plan::of(&rebind(&exchange.reply, &bound), request, self.pace),
         };
         let Some(plan) = plan else {
-            return Decision::Miss(Miss::NotKept {
-                exchange: exchange.id,
-            });
+            return Decision::Miss(Miss::NotKept { exchange: exchange.id });
         };
         self.states[place] = State::Taken { call };
         let canonical = index.canonical(place);
         let routes = [Route::Exact(canonical.exact), Route::Loose(canonical.loose)];
-        Decision::Play {
-            ticket: Ticket { place, routes },
-            exchange: exchange.id,
-            plan,
-        }
+        Decision::Play { ticket: Ticket { place, routes }, exchange: exchange.id, plan }
     }
 
     /// Says how the delivery went.
@@ -194,10 +176,7 @@ impl Player {
                     }
                 }
                 self.cursors.remove(&route);
-                queue
-                    .iter()
-                    .map(|&p| p as usize)
-                    .find(|&p| self.states[p] == State::Fresh)
+                queue.iter().map(|&p| p as usize).find(|&p| self.states[p] == State::Fresh)
             }
         }
     }
@@ -216,15 +195,13 @@ impl Player {
             return Miss::Exhausted(played);
         }
         let fresh = (0..self.states.len()).filter(|&place| self.states[place] == State::Fresh);
-        let candidates = fresh
-            .map(|place| self.index.exchange(place))
-            .map(|e| (e.id, &e.request));
-        Miss::Unknown(matchers::nearest(
-            candidates,
-            request,
-            self.index.policy(),
-            NEAR_MISSES,
-        ))
+        let candidates = fresh.map(|place| self.index.exchange(place)).map(|e| (e.id, &e.request));
+        let mut near = matchers::nearest(candidates, request, self.index.policy(), NEAR_MISSES);
+        // Next to a request for the same thing, one for another thing explains nothing.
+        if near.iter().any(|miss| !goes_elsewhere(miss)) {
+            near.retain(|miss| !goes_elsewhere(miss));
+        }
+        Miss::Unknown(near)
     }
 }
 
@@ -240,7 +217,14 @@ impl Bindings {
     }
 }
 
+/// Whether a candidate's request goes to another place altogether.
+fn goes_elsewhere(miss: &NearMiss) -> bool {
+    let place = |d: &Difference| matches!(d.path.0.first(), Some(Segment::Key(root)) if PLACE.contains(&root.as_str()));
+    miss.differences.iter().any(place)
+}
+
 const NEAR_MISSES: usize = 3;
+const PLACE: [&str; 5] = ["method", "scheme", "host", "port", "path"];
 
 #[cfg(test)]
 mod tests;

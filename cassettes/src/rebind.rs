@@ -35,13 +35,9 @@ impl Bindings {
     pub(crate) fn remember(&mut self, recorded: &Slot, live: &Slot) -> Binding {
         if recorded.shape == Shape::Uuid {
             self.live_of.insert(recorded.value.clone(), live.value.clone());
-            self.recorded_of
-                .insert(live.value.clone(), recorded.value.clone());
+            self.recorded_of.insert(live.value.clone(), recorded.value.clone());
         }
-        Binding {
-            recorded: recorded.value.clone(),
-            live: live.value.clone(),
-        }
+        Binding { recorded: recorded.value.clone(), live: live.value.clone() }
     }
 
     /// Whether this value is one that the client made up in this session.
@@ -59,11 +55,7 @@ pub(crate) fn rebind(reply: &Reply, bindings: &[Binding]) -> Reply {
         headers: rebind_headers(&response.headers, bindings),
         body: rebind_body(&response.body, bindings),
         trailers: rebind_headers(&response.trailers, bindings),
-        messages: response
-            .messages
-            .iter()
-            .map(|m| rebind_message(m, bindings))
-            .collect(),
+        messages: response.messages.iter().map(|m| rebind_message(m, bindings)).collect(),
         ..response.clone()
     })
 }
@@ -109,18 +101,11 @@ fn rebind_body(body: &Body, bindings: &[Binding]) -> Body {
     for frame in &body.frames {
         old_end += frame.len;
         let new_end = moved(old_end, &found);
-        frames.push(Frame {
-            len: new_end - new_start,
-            after: frame.after,
-        });
+        frames.push(Frame { len: new_end - new_start, after: frame.after });
         new_start = new_end;
     }
     let content = Body::from_bytes(apply(bytes, &found)).content;
-    Body {
-        content,
-        codings: body.codings.clone(),
-        frames,
-    }
+    Body { content, codings: body.codings.clone(), frames }
 }
 
 fn rebind_message(message: &Message, bindings: &[Binding]) -> Message {
@@ -132,10 +117,7 @@ fn rebind_message(message: &Message, bindings: &[Binding]) -> Message {
         Piece::Binary(bytes) => Piece::Binary(Bytes::from(apply(bytes, &replacements(bytes, bindings)))),
         close @ Piece::Close(_) => close.clone(),
     };
-    Message {
-        piece,
-        ..message.clone()
-    }
+    Message { piece, ..message.clone() }
 }
 
 /// Where a recorded value stands, and what takes its place.
@@ -155,11 +137,7 @@ fn replacements<'a>(text: &[u8], bindings: &'a [Binding]) -> Vec<Replacement<'a>
         match hit {
             Some(binding) => {
                 let old_len = binding.recorded.len();
-                found.push(Replacement {
-                    at,
-                    old_len,
-                    new: binding.live.as_bytes(),
-                });
+                found.push(Replacement { at, old_len, new: binding.live.as_bytes() });
                 at += old_len;
             }
             None => at += 1,
@@ -214,24 +192,12 @@ mod tests {
     use super::*;
 
     fn binding(recorded: &str, live: &str) -> Binding {
-        Binding {
-            recorded: recorded.into(),
-            live: live.into(),
-        }
+        Binding { recorded: recorded.into(), live: live.into() }
     }
 
     fn body(content: &str, lens: &[usize]) -> Body {
-        let frames = lens
-            .iter()
-            .map(|&len| Frame {
-                len,
-                after: Duration::ZERO,
-            })
-            .collect();
-        Body {
-            frames,
-            ..Body::from_bytes(content.to_owned())
-        }
+        let frames = lens.iter().map(|&len| Frame { len, after: Duration::ZERO }).collect();
+        Body { frames, ..Body::from_bytes(content.to_owned()) }
     }
 
     #[test]

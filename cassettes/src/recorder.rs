@@ -41,10 +41,7 @@ pub fn merge(
     let new = new.into_iter().zip(twins);
     let new: Vec<_> = match how {
         Merge::Append | Merge::Refresh => new.map(|(exchange, _)| exchange).collect(),
-        Merge::Recover => new
-            .filter(|(_, twin)| twin.is_none())
-            .map(|(exchange, _)| exchange)
-            .collect(),
+        Merge::Recover => new.filter(|(_, twin)| twin.is_none()).map(|(exchange, _)| exchange).collect(),
         Merge::Replace => new
             .map(|(exchange, twin)| match twin {
                 Some(before) => exchange.map(|e| retimed(e, &old[before])),
@@ -57,17 +54,12 @@ pub fn merge(
         Merge::Replace | Merge::Refresh => Vec::new(),
     };
     let mut placeholders = Placeholders::new();
-    let mut exchanges: Vec<_> = kept
-        .into_iter()
-        .map(|e| renumbered(e, &mut placeholders))
-        .collect();
+    let mut exchanges: Vec<_> = kept.into_iter().map(|e| renumbered(e, &mut placeholders)).collect();
     // Nobody knows the old secrets any more, so the new run's placeholders are others.
     placeholders.next_run();
     exchanges.extend(new.into_iter().map(|e| renumbered(e, &mut placeholders)));
-    let exchanges = (1..)
-        .zip(exchanges)
-        .map(|(id, exchange)| exchange.map(|e| Exchange { id, ..e }))
-        .collect();
+    let exchanges =
+        (1..).zip(exchanges).map(|(id, exchange)| exchange.map(|e| Exchange { id, ..e })).collect();
     Merged { exchanges, unchanged }
 }
 
@@ -92,9 +84,7 @@ fn twins(old: &[Scrubbed<Exchange>], new: &[Scrubbed<Exchange>], policy: &Policy
     }
     let mut twin_of = |exchange: &Scrubbed<Exchange>| {
         let places = unclaimed.get_mut(&matchers::canonical(&exchange.request, policy).exact)?;
-        let hit = places
-            .iter()
-            .rposition(|&place| same_content(&old[place], exchange))?;
+        let hit = places.iter().rposition(|&place| same_content(&old[place], exchange))?;
         Some(places.remove(hit))
     };
     new.iter().map(&mut twin_of).collect()
@@ -103,11 +93,7 @@ fn twins(old: &[Scrubbed<Exchange>], new: &[Scrubbed<Exchange>], policy: &Policy
 /// The exchange with the timing of another that says the same.
 fn retimed(mut exchange: Exchange, before: &Exchange) -> Exchange {
     exchange.at = before.at;
-    exchange
-        .request
-        .body
-        .frames
-        .clone_from(&before.request.body.frames);
+    exchange.request.body.frames.clone_from(&before.request.body.frames);
     match (&mut exchange.reply, &before.reply) {
         (Reply::Response(now), Reply::Response(then)) => {
             now.after = then.after;
@@ -131,17 +117,13 @@ fn with_old_moments(now: &Headers, then: &Headers) -> Headers {
 }
 
 /// Headers that say when a reply was made or which one it was, and nothing about the API.
-fn is_momentary(header: &Header) -> bool {
+pub fn is_momentary(header: &Header) -> bool {
     let name = header.name();
     MOMENTARY.contains(&name) || name.ends_with("-processing-ms") || name.contains("ratelimit")
 }
 
 fn timeless(exchange: &Exchange) -> Exchange {
-    let mut exchange = Exchange {
-        id: 0,
-        at: Duration::ZERO,
-        ..exchange.clone()
-    };
+    let mut exchange = Exchange { id: 0, at: Duration::ZERO, ..exchange.clone() };
     Placeholders::new().renumber(&mut exchange);
     match &mut exchange.reply {
         Reply::Fault { after, .. } => *after = Duration::ZERO,
@@ -149,10 +131,7 @@ fn timeless(exchange: &Exchange) -> Exchange {
             response.after = Duration::ZERO;
             response.headers.retain(|h| !is_momentary(h));
             response.body.frames.clear();
-            response
-                .messages
-                .iter_mut()
-                .for_each(|m| m.after = Duration::ZERO);
+            response.messages.iter_mut().for_each(|m| m.after = Duration::ZERO);
         }
     }
     exchange.request.body.frames.clear();
@@ -206,9 +185,7 @@ mod tests {
     fn with_token(mut e: Scrubbed<Exchange>, number: u32) -> Scrubbed<Exchange> {
         e = e.map(|mut e| {
             let value = format!("{{{{redacted:token:{number}}}}}");
-            e.request
-                .headers
-                .push(Header::new("authorization", value).unwrap());
+            e.request.headers.push(Header::new("authorization", value).unwrap());
             e
         });
         e
@@ -218,10 +195,7 @@ mod tests {
         let body = |e: &Exchange| {
             String::from_utf8(e.reply.response().unwrap().body.bytes().unwrap().to_vec()).unwrap()
         };
-        exchanges
-            .iter()
-            .map(|e| (e.id, body(e), e.at.as_millis()))
-            .collect()
+        exchanges.iter().map(|e| (e.id, body(e), e.at.as_millis())).collect()
     }
 
     #[test]
@@ -230,19 +204,14 @@ mod tests {
         let new = vec![exchange("/a", "same", 11), exchange("/b", "new", 22)];
         let merged = merge(old, new, Merge::Replace, &Policy::default());
         assert_eq!(merged.unchanged, 1);
-        assert_eq!(
-            told(&merged.exchanges),
-            [(1, "same".into(), 10), (2, "new".into(), 22)]
-        );
+        assert_eq!(told(&merged.exchanges), [(1, "same".into(), 10), (2, "new".into(), 22)]);
     }
 
     #[test]
     fn another_date_or_request_id_is_no_change() {
         let dated = |e: Scrubbed<Exchange>, date: &str| {
             e.map(|mut e| {
-                let Reply::Response(response) = &mut e.reply else {
-                    unreachable!()
-                };
+                let Reply::Response(response) = &mut e.reply else { unreachable!() };
                 response.headers.push(Header::new("date", date).unwrap());
                 e
             })
@@ -255,11 +224,7 @@ mod tests {
             &Policy::default(),
         );
         assert_eq!(
-            merged
-                .exchanges
-                .iter()
-                .map(|e| (e.at, &e.reply))
-                .collect::<Vec<_>>(),
+            merged.exchanges.iter().map(|e| (e.at, &e.reply)).collect::<Vec<_>>(),
             [(old[0].at, &old[0].reply)]
         );
     }
@@ -272,10 +237,7 @@ mod tests {
         let refreshed = merge(old.clone(), new.clone(), Merge::Refresh, &policy);
         assert_eq!(told(&refreshed.exchanges), [(1, "same".into(), 11)]);
         let appended = merge(old.clone(), new.clone(), Merge::Append, &policy);
-        assert_eq!(
-            told(&appended.exchanges),
-            [(1, "same".into(), 10), (2, "same".into(), 11)]
-        );
+        assert_eq!(told(&appended.exchanges), [(1, "same".into(), 10), (2, "same".into(), 11)]);
         let recovered = merge(old, new, Merge::Recover, &policy);
         assert_eq!(told(&recovered.exchanges), [(1, "same".into(), 10)]);
     }
@@ -285,32 +247,16 @@ mod tests {
         let old = vec![exchange("/a", "x", 10), exchange("/a", "x", 20)];
         let new = vec![exchange("/a", "x", 1), exchange("/a", "x", 2)];
         let merged = merge(old, new, Merge::Replace, &Policy::default());
-        assert_eq!(
-            told(&merged.exchanges),
-            [(1, "x".into(), 10), (2, "x".into(), 20)]
-        );
+        assert_eq!(told(&merged.exchanges), [(1, "x".into(), 10), (2, "x".into(), 20)]);
     }
 
     #[test]
     fn placeholders_of_a_later_run_are_not_mistaken_for_those_of_an_earlier_one() {
         let old = vec![with_token(exchange("/a", "", 0), 1)];
-        let new = vec![
-            with_token(exchange("/b", "", 0), 1),
-            with_token(exchange("/c", "", 0), 1),
-        ];
+        let new = vec![with_token(exchange("/b", "", 0), 1), with_token(exchange("/c", "", 0), 1)];
         let merged = merge(old, new, Merge::Append, &Policy::default());
-        let tokens: Vec<_> = merged
-            .exchanges
-            .iter()
-            .map(|e| e.request.headers.text("authorization").unwrap())
-            .collect();
-        assert_eq!(
-            tokens,
-            [
-                "{{redacted:token:1}}",
-                "{{redacted:token:2}}",
-                "{{redacted:token:2}}"
-            ]
-        );
+        let tokens: Vec<_> =
+            merged.exchanges.iter().map(|e| e.request.headers.text("authorization").unwrap()).collect();
+        assert_eq!(tokens, ["{{redacted:token:1}}", "{{redacted:token:2}}", "{{redacted:token:2}}"]);
     }
 }

@@ -59,31 +59,14 @@ impl Scrubber {
             Reply::Response(response) => Reply::Response(self.response(response)),
             fault @ Reply::Fault { .. } => fault,
         };
-        Scrubbed::attest(Exchange {
-            request,
-            reply,
-            ..exchange
-        })
+        Scrubbed::attest(Exchange { request, reply, ..exchange })
     }
 
     pub fn request(&mut self, request: Request) -> Scrubbed<Request> {
         let url = self.scrub_url(request.url);
-        let headers = request
-            .headers
-            .into_iter()
-            .map(|h| self.request_header(h))
-            .collect();
-        let trailers = request
-            .trailers
-            .into_iter()
-            .map(|h| self.request_header(h))
-            .collect();
-        Scrubbed::attest(Request {
-            url,
-            headers,
-            trailers,
-            ..request
-        })
+        let headers = request.headers.into_iter().map(|h| self.request_header(h)).collect();
+        let trailers = request.trailers.into_iter().map(|h| self.request_header(h)).collect();
+        Scrubbed::attest(Request { url, headers, trailers, ..request })
     }
 
     /// A URL alone, for a line that a person reads.
@@ -102,12 +85,7 @@ impl Scrubber {
                 i
             })
             .collect();
-        Response {
-            headers,
-            trailers,
-            informational,
-            ..response
-        }
+        Response { headers, trailers, informational, ..response }
     }
 
     fn request_header(&mut self, header: Header) -> Header {
@@ -140,11 +118,7 @@ impl Scrubber {
         let Some((scheme, secret)) = header.text().and_then(|v| v.split_once(' ')) else {
             return self.whole(header, token_kind(header.value()));
         };
-        let kind = if scheme.eq_ignore_ascii_case("basic") {
-            "basic"
-        } else {
-            token_kind(secret.as_bytes())
-        };
+        let kind = if scheme.eq_ignore_ascii_case("basic") { "basic" } else { token_kind(secret.as_bytes()) };
         let placeholder = self.placeholder(kind, secret.as_bytes());
         rebuilt(header, &format!("{scheme} {placeholder}"))
     }
@@ -153,10 +127,7 @@ impl Scrubber {
         let Some(text) = header.text() else {
             return self.whole(header, "cookie");
         };
-        let scrubbed: Vec<String> = text
-            .split(';')
-            .map(|pair| self.cookie_pair(pair.trim()))
-            .collect();
+        let scrubbed: Vec<String> = text.split(';').map(|pair| self.cookie_pair(pair.trim())).collect();
         rebuilt(header, &scrubbed.join("; "))
     }
 
@@ -165,9 +136,7 @@ impl Scrubber {
         let Some(text) = header.text() else {
             return self.whole(header, "cookie");
         };
-        let (pair, attributes) = text
-            .split_once(';')
-            .map_or((text, ""), |(pair, rest)| (pair, rest));
+        let (pair, attributes) = text.split_once(';').map_or((text, ""), |(pair, rest)| (pair, rest));
         let pair = self.cookie_pair(pair.trim());
         let separator = if attributes.is_empty() { "" } else { ";" };
         rebuilt(header, &format!("{pair}{separator}{attributes}"))
@@ -223,10 +192,7 @@ impl Scrubber {
 
     fn placeholder(&mut self, kind: &'static str, secret: &[u8]) -> String {
         // What is already a placeholder stays as it is: scrubbing twice is scrubbing once.
-        if let Some(text) = std::str::from_utf8(secret)
-            .ok()
-            .filter(|t| placeholder::is_placeholder(t))
-        {
+        if let Some(text) = std::str::from_utf8(secret).ok().filter(|t| placeholder::is_placeholder(t)) {
             return text.to_owned();
         }
         let number = *self.known.entry((kind, secret.to_vec())).or_insert_with(|| {
@@ -286,10 +252,7 @@ mod tests {
     }
 
     fn values(headers: &Headers) -> Vec<String> {
-        headers
-            .iter()
-            .map(|h| format!("{}: {}", h.name(), h.text().unwrap()))
-            .collect()
+        headers.iter().map(|h| format!("{}: {}", h.name(), h.text().unwrap())).collect()
     }
 
     #[test]
@@ -304,10 +267,7 @@ mod tests {
                 ("x-odd", "who knows"),
             ],
         ));
-        assert_eq!(
-            scrubbed.url.to_string(),
-            "https://api.test/v1?key={{redacted:query:1}}&page=2"
-        );
+        assert_eq!(scrubbed.url.to_string(), "https://api.test/v1?key={{redacted:query:1}}&page=2");
         assert_eq!(
             values(&scrubbed.headers),
             [
@@ -326,18 +286,9 @@ mod tests {
         let one = scrubber.request(request("https://a/", &[("authorization", "Bearer x")]));
         let two = scrubber.request(request("https://a/", &[("authorization", "Bearer y")]));
         let again = scrubber.request(request("https://a/", &[("authorization", "token x")]));
-        assert_eq!(
-            one.headers.text("authorization"),
-            Some("Bearer {{redacted:token:1}}")
-        );
-        assert_eq!(
-            two.headers.text("authorization"),
-            Some("Bearer {{redacted:token:2}}")
-        );
-        assert_eq!(
-            again.headers.text("authorization"),
-            Some("token {{redacted:token:1}}")
-        );
+        assert_eq!(one.headers.text("authorization"), Some("Bearer {{redacted:token:1}}"));
+        assert_eq!(two.headers.text("authorization"), Some("Bearer {{redacted:token:2}}"));
+        assert_eq!(again.headers.text("authorization"), Some("token {{redacted:token:1}}"));
     }
 
     #[test]

@@ -36,27 +36,15 @@ pub use lock::Lock;
 #[derive(Debug, Error)]
 pub enum StoreError {
     #[error("{}:{}: {problem}", file.display(), problem.span.position(source_text))]
-    Invalid {
-        file: PathBuf,
-        source_text: Arc<str>,
-        problem: Box<Problem>,
-    },
+    Invalid { file: PathBuf, source_text: Arc<str>, problem: Box<Problem> },
     #[error("{}:{line}:{column}: the file is not UTF-8 text", file.display())]
-    NotUtf8 {
-        file: PathBuf,
-        line: usize,
-        column: usize,
-    },
+    NotUtf8 { file: PathBuf, line: usize, column: usize },
     #[error("{} is larger than {limit} bytes", file.display())]
     TooLarge { file: PathBuf, limit: u64 },
     #[error("{} is being recorded by another wiretape{}", cassette.display(), process(*pid))]
     Locked { cassette: PathBuf, pid: Option<u32> },
     #[error("cannot {action} {}: {source}", file.display())]
-    Io {
-        action: &'static str,
-        file: PathBuf,
-        source: io::Error,
-    },
+    Io { action: &'static str, file: PathBuf, source: io::Error },
 }
 
 /// What [`save`] did to the cassette's file.
@@ -123,11 +111,7 @@ fn resolve(path: &Path) -> PathBuf {
     let mut missing: Vec<&OsStr> = Vec::new();
     let mut known = path;
     loop {
-        let candidate = if known.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            known
-        };
+        let candidate = if known.as_os_str().is_empty() { Path::new(".") } else { known };
         if let Ok(resolved) = fs::canonicalize(candidate) {
             return missing.iter().rev().fold(resolved, |path, name| path.join(name));
         }
@@ -147,11 +131,7 @@ fn state_folder(cassette: &Path, state_dir: &Path) -> PathBuf {
 }
 
 fn create_private_folder(folder: &Path) -> Result<(), StoreError> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .map_err(failed("create the folder", folder))
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed("create the folder", folder))
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -163,9 +143,7 @@ fn folder_of(path: &Path) -> &Path {
 
 /// Makes the names in a folder as durable as the files they name.
 fn sync_folder(folder: &Path) -> Result<(), StoreError> {
-    File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(failed("flush the folder", folder))
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("flush the folder", folder))
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
@@ -175,10 +153,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 }
 
 fn read_bounded(path: &Path) -> Result<Vec<u8>, StoreError> {
-    let too_large = || StoreError::TooLarge {
-        file: path.to_owned(),
-        limit: MOST_BYTES,
-    };
+    let too_large = || StoreError::TooLarge { file: path.to_owned(), limit: MOST_BYTES };
     let file = File::open(path).map_err(failed("read", path))?;
     let size = file.metadata().map_err(failed("read", path))?.len();
     if size > MOST_BYTES {
@@ -186,33 +161,19 @@ fn read_bounded(path: &Path) -> Result<Vec<u8>, StoreError> {
     }
     let mut bytes = Vec::with_capacity(size as usize);
     // Bounded once more: what is not a regular file tells no size.
-    file.take(MOST_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(failed("read", path))?;
-    if bytes.len() as u64 > MOST_BYTES {
-        Err(too_large())
-    } else {
-        Ok(bytes)
-    }
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed("read", path))?;
+    if bytes.len() as u64 > MOST_BYTES { Err(too_large()) } else { Ok(bytes) }
 }
 
 fn not_utf8(path: &Path, bytes: &[u8], error: std::str::Utf8Error) -> StoreError {
     let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
     let position = yaml::Span::new(before.len(), before.len()).position(&before);
-    StoreError::NotUtf8 {
-        file: path.to_owned(),
-        line: position.line,
-        column: position.column,
-    }
+    StoreError::NotUtf8 { file: path.to_owned(), line: position.line, column: position.column }
 }
 
 fn failed(action: &'static str, file: &Path) -> impl Fn(io::Error) -> StoreError + use<> {
     let file = file.to_owned();
-    move |source| StoreError::Io {
-        action,
-        file: file.clone(),
-        source,
-    }
+    move |source| StoreError::Io { action, file: file.clone(), source }
 }
 
 fn process(pid: Option<u32>) -> String {

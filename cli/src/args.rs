@@ -7,12 +7,7 @@ use proxy::ConnectTo;
 
 /// Record what a program really said to its APIs, and replay it offline.
 #[derive(Debug, Parser)]
-#[command(
-    name = "wiretape",
-    version,
-    max_term_width = 100,
-    arg_required_else_help = true
-)]
+#[command(name = "wiretape", version, max_term_width = 100, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -19,21 +19,11 @@ pub(crate) fn run(command: &args::Ca) -> Result<Exit, Failure> {
             println!("{}", dir.join("ca.pem").display());
         }
         args::Ca::Init { renew } => {
-            let authority = if *renew {
-                Authority::renew(&dir, now)?
-            } else {
-                Authority::init(&dir, now)?
-            };
+            let authority = if *renew { Authority::renew(&dir, now)? } else { Authority::init(&dir, now)? };
             println!("{}", dir.join("ca.pem").display());
-            eprintln!(
-                "wiretape: made a CA, valid until {}",
-                authority.not_after().date()
-            );
+            eprintln!("wiretape: made a CA, valid until {}", authority.not_after().date());
             eprintln!("  SHA-256 {}", authority.fingerprint());
-            eprintln!(
-                "  `wiretape proxy` uses it from now on; its key stays in {}",
-                dir.display()
-            );
+            eprintln!("  `wiretape proxy` uses it from now on; its key stays in {}", dir.display());
         }
         args::Ca::Env { format } => {
             let authority = Authority::load(&dir, now)?;

@@ -80,10 +80,7 @@ fn listen(kind: SignalKind) -> Result<tokio::signal::unix::Signal, Failure> {
 }
 
 fn pass_on(child: &Child, told: Signal) {
-    let pid = child
-        .id()
-        .and_then(|id| i32::try_from(id).ok())
-        .and_then(Pid::from_raw);
+    let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
     if let Some(pid) = pid {
         // It may have ended in this moment; then there is nobody to tell.
         let _ = kill_process(pid, told);
@@ -96,10 +93,7 @@ fn is_in_foreground() -> bool {
 
 /// As a shell tells it: 128 and the signal's number for a child that a signal ended.
 fn code(status: ExitStatus) -> u8 {
-    let code = status
-        .code()
-        .or_else(|| status.signal().map(|s| 128 + s))
-        .unwrap_or(1);
+    let code = status.code().or_else(|| status.signal().map(|s| 128 + s)).unwrap_or(1);
     u8::try_from(code & 0xff).unwrap_or(1)
 }
 

@@ -32,11 +32,7 @@ impl Config {
     pub(crate) fn find(named: Option<&Path>, from: &Path) -> Result<Self, Failure> {
         match named {
             Some(path) => Self::read(path),
-            None => match from
-                .ancestors()
-                .map(|dir| dir.join(NAME))
-                .find(|path| path.is_file())
-            {
+            None => match from.ancestors().map(|dir| dir.join(NAME)).find(|path| path.is_file()) {
                 Some(path) => Self::read(&path),
                 None => Ok(Self::default()),
             },
@@ -47,10 +43,7 @@ impl Config {
         let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let config = parse(&text, folder).map_err(|problem| Failure::in_file(path, &text, problem))?;
-        Ok(Self {
-            file: Some(path.to_owned()),
-            ..config
-        })
+        Ok(Self { file: Some(path.to_owned()), ..config })
     }
 }
 
@@ -68,32 +61,25 @@ fn parse(text: &str, folder: &Path) -> Result<Config, Problem> {
         config.policy = format::read_policy(node)?;
     }
     if let Some(node) = fields.optional("hosts") {
-        let rules = node
-            .mapping("the host rules")?
-            .iter()
-            .map(|(glob, policy)| host_rule(glob, policy));
+        let rules = node.mapping("the host rules")?.iter().map(|(glob, policy)| host_rule(glob, policy));
         config.hosts = HostRules::new(rules.collect::<Result<_, _>>()?);
     }
     if let Some(node) = fields.optional("pace") {
-        config.pace = Some(node.choice(
-            "`pace`",
-            &[("instant", Pace::Instant), ("recorded", Pace::Recorded)],
-        )?);
+        config.pace =
+            Some(node.choice("`pace`", &[("instant", Pace::Instant), ("recorded", Pace::Recorded)])?);
     }
     if let Some(node) = fields.optional("max_body") {
         config.max_body = Some(parsed(node, "a size")?);
     }
     if let Some(node) = fields.optional("connect_to") {
         let rules = node.sequence("the list of `connect_to` rules")?.iter();
-        config.connect_to = rules
-            .map(|rule| parsed(rule, "a `connect_to` rule"))
-            .collect::<Result<_, _>>()?;
+        config.connect_to =
+            rules.map(|rule| parsed(rule, "a `connect_to` rule")).collect::<Result<_, _>>()?;
     }
     if let Some(node) = fields.optional("upstream_ca") {
         let files = node.sequence("the list of CA files")?.iter();
-        config.upstream_ca = files
-            .map(|file| Ok(folder.join(file.text("a CA file")?)))
-            .collect::<Result<_, Problem>>()?;
+        config.upstream_ca =
+            files.map(|file| Ok(folder.join(file.text("a CA file")?))).collect::<Result<_, Problem>>()?;
     }
     fields.finish()?;
     Ok(config)
@@ -104,11 +90,7 @@ fn host_rule(glob: &Node<'_>, policy: &Node<'_>) -> Result<(HostGlob, HostPolicy
         Problem::new(glob.span, "not a host name")
             .with_help("write it like api.github.com, '*.github.com' or '*'")
     })?;
-    let words = [
-        ("replay", HostPolicy::Follow),
-        ("live", HostPolicy::Live),
-        ("deny", HostPolicy::Deny),
-    ];
+    let words = [("replay", HostPolicy::Follow), ("live", HostPolicy::Live), ("deny", HostPolicy::Deny)];
     Ok((parsed, policy.choice("a host rule", &words)?))
 }
 
@@ -117,9 +99,7 @@ where
     T: std::str::FromStr,
     T::Err: std::fmt::Display,
 {
-    node.text(what)?
-        .parse()
-        .map_err(|error: T::Err| Problem::new(node.span, error.to_string()))
+    node.text(what)?.parse().map_err(|error: T::Err| Problem::new(node.span, error.to_string()))
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
@@ -154,10 +134,7 @@ upstream_ca: [ca.pem]
         assert_eq!(config.hosts.of("elsewhere"), HostPolicy::Deny);
         assert_eq!(config.pace, Some(Pace::Recorded));
         assert_eq!(config.max_body, Some(Size(1 << 20)));
-        assert_eq!(
-            config.connect_to,
-            ["api.test:443:127.0.0.1:8443".parse().unwrap()]
-        );
+        assert_eq!(config.connect_to, ["api.test:443:127.0.0.1:8443".parse().unwrap()]);
         assert_eq!(config.upstream_ca, [PathBuf::from("/project/ca.pem")]);
     }
 

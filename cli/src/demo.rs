@@ -36,10 +36,7 @@ pub(crate) async fn run() -> Result<Exit, Failure> {
             upstream_proxy: None,
             max_body: None,
         },
-        client: ClientArgs {
-            reverse: Vec::new(),
-            loopback: false,
-        },
+        client: ClientArgs { reverse: Vec::new(), loopback: false },
         authority: ephemeral_authority()?,
     };
     let command = [OsString::from("python3"), program.into_os_string()];

@@ -2,7 +2,10 @@
 
 use std::{collections::HashMap, path::Path};
 
-use cassettes::{Scrubbed, recorder::same_content};
+use cassettes::{
+    Scrubbed,
+    recorder::{is_momentary, same_content},
+};
 use exchange::{Body, Exchange, Header, Headers, Reply, Request, Response, Url};
 use matchers::{Difference, Key, Pattern, Policy, Shapes};
 
@@ -15,10 +18,7 @@ use crate::{
 
 pub(crate) fn diff(a: &Path, b: &Path) -> Result<Exit, Failure> {
     let (left, right) = (tape::load(a)?, tape::load(b)?);
-    let policy = Policy {
-        shapes: Shapes::Exact,
-        ..right.policy.or(left.policy).unwrap_or_default()
-    };
+    let policy = Policy { shapes: Shapes::Exact, ..right.policy.or(left.policy).unwrap_or_default() };
     let pairs = paired(&left.exchanges, &right.exchanges, &policy);
     let (mut same, mut other) = (0, 0);
     for pair in &pairs {
@@ -49,14 +49,8 @@ fn paired<'a>(
     policy: &Policy,
 ) -> Vec<Pair<'a>> {
     let key = |e: &Exchange| matchers::canonical(&e.request, policy).exact;
-    let place = |e: &Exchange| {
-        format!(
-            "{} {}{}",
-            e.request.method,
-            e.request.url.authority(),
-            e.request.url.path
-        )
-    };
+    let place =
+        |e: &Exchange| format!("{} {}{}", e.request.method, e.request.url.authority(), e.request.url.path);
     let mut free: Vec<bool> = vec![true; right.len()];
     let mut partner: Vec<Option<usize>> = vec![None; left.len()];
     let mut by_key: HashMap<Key, Vec<usize>> = HashMap::new();
@@ -81,37 +75,19 @@ fn paired<'a>(
             }
         }
     }
-    let mut pairs: Vec<Pair<'a>> = left
-        .iter()
-        .zip(&partner)
-        .map(|(x, y)| (Some(&**x), y.map(|y| &*right[y])))
-        .collect();
-    pairs.extend(
-        right
-            .iter()
-            .zip(&free)
-            .filter(|(_, free)| **free)
-            .map(|(y, _)| (None, Some(&**y))),
-    );
+    let mut pairs: Vec<Pair<'a>> =
+        left.iter().zip(&partner).map(|(x, y)| (Some(&**x), y.map(|y| &*right[y]))).collect();
+    pairs.extend(right.iter().zip(&free).filter(|(_, free)| **free).map(|(y, _)| (None, Some(&**y))));
     pairs
 }
 
 fn print_pair(x: Option<&Exchange>, y: Option<&Exchange>, policy: &Policy) {
     let name = |e: &Exchange| tame(&format!("{} {}", e.request.method, e.request.url));
     match (x, y) {
-        (Some(x), None) => println!(
-            "{}",
-            To::Stdout.paint(Paint::Red, format!("- {} {}", x.id, name(x)))
-        ),
-        (None, Some(y)) => println!(
-            "{}",
-            To::Stdout.paint(Paint::Green, format!("+ {} {}", y.id, name(y)))
-        ),
+        (Some(x), None) => println!("{}", To::Stdout.paint(Paint::Red, format!("- {} {}", x.id, name(x)))),
+        (None, Some(y)) => println!("{}", To::Stdout.paint(Paint::Green, format!("+ {} {}", y.id, name(y)))),
         (Some(x), Some(y)) => {
-            println!(
-                "{}",
-                To::Stdout.paint(Paint::Yellow, format!("~ {} → {} {}", x.id, y.id, name(x)))
-            );
+            println!("{}", To::Stdout.paint(Paint::Yellow, format!("~ {} → {} {}", x.id, y.id, name(x))));
             for difference in differences(x, y, policy) {
                 println!("    {}", tame(&difference.path.to_string()));
                 let side = |value: Option<String>| tame(&value.unwrap_or_else(|| "(nothing)".to_owned()));
@@ -132,11 +108,7 @@ fn print_pair(x: Option<&Exchange>, y: Option<&Exchange>, policy: &Policy) {
 fn differences(x: &Exchange, y: &Exchange, policy: &Policy) -> Vec<Difference> {
     let mut found = Pattern::new(&x.request, policy).check(&y.request).differences;
     found.iter_mut().for_each(|d| prefix(d, "request"));
-    found.extend(header_differences(
-        &x.request.headers,
-        &y.request.headers,
-        "request",
-    ));
+    found.extend(header_differences(&x.request.headers, &y.request.headers, "request"));
     match (&x.reply, &y.reply) {
         (Reply::Response(a), Reply::Response(b)) => found.extend(response_differences(a, b)),
         (a, b) => {
@@ -152,25 +124,14 @@ fn differences(x: &Exchange, y: &Exchange, policy: &Policy) -> Vec<Difference> {
 fn response_differences(a: &Response, b: &Response) -> Vec<Difference> {
     let mut found = Vec::new();
     if a.status != b.status {
-        found.push(difference(
-            "response.status",
-            Some(a.status.to_string()),
-            Some(b.status.to_string()),
-        ));
+        found.push(difference("response.status", Some(a.status.to_string()), Some(b.status.to_string())));
     }
     if a.end != b.end {
-        found.push(difference(
-            "response.ends",
-            Some(format!("{:?}", a.end)),
-            Some(format!("{:?}", b.end)),
-        ));
+        found.push(difference("response.ends", Some(format!("{:?}", a.end)), Some(format!("{:?}", b.end))));
     }
     found.extend(header_differences(&a.headers, &b.headers, "response"));
     // One comparison serves both directions: the bodies in the clothes of requests.
-    let policy = Policy {
-        shapes: Shapes::Exact,
-        ..Policy::default()
-    };
+    let policy = Policy { shapes: Shapes::Exact, ..Policy::default() };
     let (a_body, b_body) = (as_request(&a.headers, &a.body), as_request(&b.headers, &b.body));
     let mut bodies = Pattern::new(&a_body, &policy).check(&b_body).differences;
     bodies.iter_mut().for_each(|d| prefix(d, "response"));
@@ -184,13 +145,11 @@ fn response_differences(a: &Response, b: &Response) -> Vec<Difference> {
 
 fn header_differences(a: &Headers, b: &Headers, side: &str) -> Vec<Difference> {
     let joined = |headers: &Headers, name: &str| {
-        let values: Vec<String> = headers
-            .all(name)
-            .map(|h| String::from_utf8_lossy(h.value()).into_owned())
-            .collect();
+        let values: Vec<String> =
+            headers.all(name).map(|h| String::from_utf8_lossy(h.value()).into_owned()).collect();
         (!values.is_empty()).then(|| values.join(", "))
     };
-    let mut names: Vec<&str> = a.iter().chain(b).map(Header::name).collect();
+    let mut names: Vec<&str> = a.iter().chain(b).filter(|h| !is_momentary(h)).map(Header::name).collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -210,13 +169,7 @@ fn as_request(headers: &Headers, body: &Body) -> Request {
         path: "/".into(),
         query: None,
     };
-    Request {
-        method: "REPLY".into(),
-        url,
-        headers,
-        body: body.clone(),
-        trailers: Headers::new(),
-    }
+    Request { method: "REPLY".into(), url, headers, body: body.clone(), trailers: Headers::new() }
 }
 
 fn in_a_word(reply: &Reply) -> String {
@@ -228,19 +181,12 @@ fn in_a_word(reply: &Reply) -> String {
 
 fn difference(path: &str, expected: Option<String>, actual: Option<String>) -> Difference {
     Difference {
-        path: exchange::FieldPath(
-            path.split('.')
-                .map(|k| exchange::Segment::Key(k.into()))
-                .collect(),
-        ),
+        path: exchange::FieldPath(path.split('.').map(|k| exchange::Segment::Key(k.into())).collect()),
         expected,
         actual,
     }
 }
 
 fn prefix(difference: &mut Difference, side: &str) {
-    difference
-        .path
-        .0
-        .insert(0, exchange::Segment::Key(side.to_owned()));
+    difference.path.0.insert(0, exchange::Segment::Key(side.to_owned()));
 }

@@ -37,48 +37,29 @@ pub(crate) fn run(config: &Config) -> Result<Exit, Failure> {
         Err(error) => tell(Finding::Bad, format!("cannot listen on loopback: {error}")),
     }
     match writable(&places::state_dir()) {
-        Ok(()) => tell(
-            Finding::Good,
-            format!("journals go to {}", places::state_dir().display()),
-        ),
-        Err(error) => tell(
-            Finding::Bad,
-            format!("cannot write to {}: {error}", places::state_dir().display()),
-        ),
+        Ok(()) => tell(Finding::Good, format!("journals go to {}", places::state_dir().display())),
+        Err(error) => {
+            tell(Finding::Bad, format!("cannot write to {}: {error}", places::state_dir().display()))
+        }
     }
     match certs::upstream_client_config(&[], &[]) {
         Ok(_) => tell(Finding::Good, "found the system's root certificates".into()),
-        Err(error) => tell(
-            Finding::Bad,
-            format!("recording cannot trust real hosts: {error}"),
-        ),
+        Err(error) => tell(Finding::Bad, format!("recording cannot trust real hosts: {error}")),
     }
     match Authority::load(&places::ca_dir(), OffsetDateTime::now_utc()) {
-        Ok(ca) => tell(
-            Finding::Good,
-            format!("kept CA valid until {}", ca.not_after().date()),
-        ),
+        Ok(ca) => tell(Finding::Good, format!("kept CA valid until {}", ca.not_after().date())),
         Err(_) if !places::ca_dir().exists() => {
-            tell(
-                Finding::Good,
-                "no kept CA: each run makes its own, in memory".into(),
-            );
+            tell(Finding::Good, "no kept CA: each run makes its own, in memory".into());
         }
         Err(error) => tell(Finding::Bad, error.to_string()),
     }
     match &config.file {
         Some(file) => tell(Finding::Good, format!("configuration from {}", file.display())),
-        None => tell(
-            Finding::Good,
-            "no wiretape.yaml here or above: defaults apply".into(),
-        ),
+        None => tell(Finding::Good, "no wiretape.yaml here or above: defaults apply".into()),
     }
     for name in ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
         if env::var_os(name).is_some_and(|v| !v.is_empty()) {
-            tell(
-                Finding::Note,
-                format!("{name} is set: recording reaches real hosts through that proxy"),
-            );
+            tell(Finding::Note, format!("{name} is set: recording reaches real hosts through that proxy"));
         }
     }
     for (program, works) in CLIENTS {
@@ -97,24 +78,14 @@ fn writable(dir: &PathBuf) -> io::Result<()> {
 
 /// The first line in which a program names its version.
 fn version(program: &str) -> Option<String> {
-    let flag = if program == "java" {
-        "-version"
-    } else {
-        "--version"
-    };
+    let flag = if program == "java" { "-version" } else { "--version" };
     let output = Command::new(OsStr::new(program)).arg(flag).output().ok()?;
-    let said = if output.stdout.is_empty() {
-        output.stderr
-    } else {
-        output.stdout
-    };
+    let said = if output.stdout.is_empty() { output.stderr } else { output.stdout };
     let line = String::from_utf8_lossy(&said).lines().next()?.trim().to_owned();
     let names_itself = line.to_ascii_lowercase().contains(program.trim_end_matches('3'));
-    Some(if names_itself {
-        line
-    } else {
-        format!("{program} {line}")
-    })
+    let line = if names_itself { line } else { format!("{program} {line}") };
+    // Some list every library they were built with.
+    Some(line.split_whitespace().take(3).collect::<Vec<_>>().join(" "))
 }
 
 /// Clients we know how to lead through the proxy, and how.
@@ -122,10 +93,7 @@ const CLIENTS: &[(&str, &str)] = &[
     ("curl", "through the environment"),
     ("git", "through the environment"),
     ("gh", "through the environment"),
-    (
-        "python3",
-        "through the environment; aiohttp through a start-up file",
-    ),
+    ("python3", "through the environment; aiohttp through a start-up file"),
     ("node", "through a preload"),
     ("java", "through JAVA_TOOL_OPTIONS and a key store"),
 ];

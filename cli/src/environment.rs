@@ -21,10 +21,7 @@ impl From<Variables> for Changes {
     fn from(variables: Variables) -> Self {
         let text = |value: OsString| value.to_string_lossy().into_owned();
         let unset = variables.unset.into_iter().map(|name| (name.to_owned(), None));
-        let set = variables
-            .set
-            .into_iter()
-            .map(|(name, value)| (name, Some(text(value))));
+        let set = variables.set.into_iter().map(|(name, value)| (name, Some(text(value))));
         Self(unset.chain(set).collect())
     }
 }
@@ -44,25 +41,15 @@ fn rendered(changes: &Changes, format: EnvFormat) -> String {
             .collect(),
         EnvFormat::Fish => lines
             .map(|(name, value)| match value {
-                Some(value) => format!(
-                    "set -gx {name} '{}'\n",
-                    value.replace('\\', r"\\").replace('\'', r"\'")
-                ),
+                Some(value) => {
+                    format!("set -gx {name} '{}'\n", value.replace('\\', r"\\").replace('\'', r"\'"))
+                }
                 None => format!("set -e {name}\n"),
             })
             .collect(),
         EnvFormat::Json => {
-            let set: BTreeMap<_, _> = changes
-                .0
-                .iter()
-                .filter_map(|(n, v)| Some((n, v.as_ref()?)))
-                .collect();
-            let unset: Vec<_> = changes
-                .0
-                .iter()
-                .filter(|(_, v)| v.is_none())
-                .map(|(n, _)| n)
-                .collect();
+            let set: BTreeMap<_, _> = changes.0.iter().filter_map(|(n, v)| Some((n, v.as_ref()?))).collect();
+            let unset: Vec<_> = changes.0.iter().filter(|(_, v)| v.is_none()).map(|(n, _)| n).collect();
             format!("{:#}\n", json!({"set": set, "unset": unset}))
         }
     }
@@ -77,14 +64,8 @@ mod tests {
         let mut changes = Changes::default();
         changes.set("A", "it's $HOME");
         changes.0.insert("B".into(), None);
-        assert_eq!(
-            rendered(&changes, EnvFormat::Sh),
-            "export A='it'\\''s $HOME'\nunset B\n"
-        );
-        assert_eq!(
-            rendered(&changes, EnvFormat::Fish),
-            "set -gx A 'it\\'s $HOME'\nset -e B\n"
-        );
+        assert_eq!(rendered(&changes, EnvFormat::Sh), "export A='it'\\''s $HOME'\nunset B\n");
+        assert_eq!(rendered(&changes, EnvFormat::Fish), "set -gx A 'it\\'s $HOME'\nset -e B\n");
         let json: serde_json::Value = serde_json::from_str(&rendered(&changes, EnvFormat::Json)).unwrap();
         assert_eq!(json, json!({"set": {"A": "it's $HOME"}, "unset": ["B"]}));
     }

@@ -23,11 +23,7 @@ pub(crate) enum Exit {
 pub(crate) enum Failure {
     /// A file that a person wrote, with the place in it.
     #[error("{}", problem.message)]
-    File {
-        name: String,
-        text: String,
-        problem: Box<Problem>,
-    },
+    File { name: String, text: String, problem: Box<Problem> },
     /// Bad configuration or arguments.
     #[error("{message}")]
     Input { message: String, help: Option<String> },
@@ -38,25 +34,15 @@ pub(crate) enum Failure {
 
 impl Failure {
     pub(crate) fn input(message: impl Into<String>) -> Self {
-        Self::Input {
-            message: message.into(),
-            help: None,
-        }
+        Self::Input { message: message.into(), help: None }
     }
 
     pub(crate) fn with_help(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self::Input {
-            message: message.into(),
-            help: Some(help.into()),
-        }
+        Self::Input { message: message.into(), help: Some(help.into()) }
     }
 
     pub(crate) fn in_file(path: &Path, text: &str, problem: Problem) -> Self {
-        Self::File {
-            name: path.display().to_string(),
-            text: text.to_owned(),
-            problem: Box::new(problem),
-        }
+        Self::File { name: path.display().to_string(), text: text.to_owned(), problem: Box::new(problem) }
     }
 
     fn code(&self) -> u8 {
@@ -81,11 +67,9 @@ impl Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Invalid {
-                file,
-                source_text,
-                problem,
-            } => Self::in_file(&file, &source_text, *problem),
+            StoreError::Invalid { file, source_text, problem } => {
+                Self::in_file(&file, &source_text, *problem)
+            }
             StoreError::Locked { .. } => Self::with_help(
                 error.to_string(),
                 "wait for it to end, or record into another cassette with -c",
@@ -133,15 +117,18 @@ pub(crate) fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(current) = cause {
-        text = format!("{text}: {current}");
+        let words = current.to_string();
+        // Some errors tell their cause themselves.
+        if !text.ends_with(&words) {
+            text = format!("{text}: {words}");
+        }
         cause = current.source();
     }
     text
 }
 
 fn help_line(help: Option<&str>) -> String {
-    help.map(|help| format!("{}{help}\n", style::help()))
-        .unwrap_or_default()
+    help.map(|help| format!("{}{help}\n", style::help())).unwrap_or_default()
 }
 
 fn in_context(name: &str, text: &str, problem: &Problem) -> String {
@@ -158,23 +145,16 @@ fn in_context(name: &str, text: &str, problem: &Problem) -> String {
         );
     }
     let span = |span: yaml::Span| span.start.min(text.len())..span.end.clamp(span.start, text.len());
-    let mut snippet = Snippet::source(text)
-        .path(name)
-        .annotation(AnnotationKind::Primary.span(span(problem.span)));
+    let mut snippet =
+        Snippet::source(text).path(name).annotation(AnnotationKind::Primary.span(span(problem.span)));
     if let Some((at, label)) = &problem.related {
         snippet = snippet.annotation(AnnotationKind::Context.span(span(*at)).label(label));
     }
-    let mut group: Group<'_> = Level::ERROR
-        .primary_title(problem.message.as_str())
-        .element(snippet);
+    let mut group: Group<'_> = Level::ERROR.primary_title(problem.message.as_str()).element(snippet);
     if let Some(help) = &problem.help {
         group = group.element(Level::HELP.message(help.as_str()));
     }
-    let renderer = if style::is_colored() {
-        Renderer::styled()
-    } else {
-        Renderer::plain()
-    };
+    let renderer = if style::is_colored() { Renderer::styled() } else { Renderer::plain() };
     format!("{}\n", renderer.render(&[group]))
 }
 

@@ -42,10 +42,7 @@ fn main() -> ExitCode {
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let cli = args::Cli::parse();
     let filter = EnvFilter::try_from_env("WIRETAPE_LOG").unwrap_or_else(|_| EnvFilter::new("error"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .init();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let result = run(cli);
     if let Err(failure) = &result {
         eprint!("{}", failure.report());
@@ -62,60 +59,25 @@ fn run(cli: args::Cli) -> Result<Exit, Failure> {
             let merge = if a.refresh { Merge::Refresh } else { Merge::Replace };
             let run = Run {
                 merge,
-                ..new_run(
-                    Mode::Record,
-                    a.cassette,
-                    &a.child,
-                    &config,
-                    None,
-                    a.upstream,
-                    a.client,
-                )?
+                ..new_run(Mode::Record, a.cassette, &a.child, &config, None, a.upstream, a.client)?
             };
             block_on(run.command(&a.child.command, &config))
         }
         Command::Replay(a) => {
             let config = config()?;
-            let leftovers = if a.strict {
-                Leftovers::Reject
-            } else {
-                Leftovers::Allow
-            };
-            let run = new_run(
-                Mode::Replay,
-                a.cassette,
-                &a.child,
-                &config,
-                a.pace,
-                no_upstream(),
-                a.client,
-            )?;
+            let leftovers = if a.strict { Leftovers::Reject } else { Leftovers::Allow };
+            let run = new_run(Mode::Replay, a.cassette, &a.child, &config, a.pace, no_upstream(), a.client)?;
             block_on(Run { leftovers, ..run }.command(&a.child.command, &config))
         }
         Command::Auto(a) => {
             let config = config()?;
-            let run = new_run(
-                Mode::Auto,
-                a.cassette,
-                &a.child,
-                &config,
-                a.pace,
-                a.upstream,
-                a.client,
-            )?;
-            block_on(
-                Run {
-                    merge: Merge::Append,
-                    ..run
-                }
-                .command(&a.child.command, &config),
-            )
+            let run = new_run(Mode::Auto, a.cassette, &a.child, &config, a.pace, a.upstream, a.client)?;
+            block_on(Run { merge: Merge::Append, ..run }.command(&a.child.command, &config))
         }
         Command::Shell(a) => {
             let config = config()?;
-            let shell = env::var_os("SHELL")
-                .filter(|s| !s.is_empty())
-                .unwrap_or_else(|| OsString::from("/bin/sh"));
+            let shell =
+                env::var_os("SHELL").filter(|s| !s.is_empty()).unwrap_or_else(|| OsString::from("/bin/sh"));
             let child = ChildArg { command: vec![shell] };
             let mode = a.mode.into();
             let cassette = named_or(a.cassette, "shell", &config);
@@ -125,11 +87,7 @@ fn run(cli: args::Cli) -> Result<Exit, Failure> {
                 run::mode_word(mode),
                 run.cassette.display()
             );
-            let merge = if mode == Mode::Auto {
-                Merge::Append
-            } else {
-                Merge::Replace
-            };
+            let merge = if mode == Mode::Auto { Merge::Append } else { Merge::Replace };
             block_on(Run { merge, ..run }.command(&child.command, &config))
         }
         Command::Proxy(a) => {
@@ -143,19 +101,9 @@ fn run(cli: args::Cli) -> Result<Exit, Failure> {
                 _ if a.refresh => Merge::Refresh,
                 _ => Merge::Replace,
             };
-            let leftovers = if a.strict {
-                Leftovers::Reject
-            } else {
-                Leftovers::Allow
-            };
+            let leftovers = if a.strict { Leftovers::Reject } else { Leftovers::Allow };
             let authority = proxy_command::authority()?;
-            let run = Run {
-                merge,
-                leftovers,
-                listen: a.listen,
-                authority,
-                ..run
-            };
+            let run = Run { merge, leftovers, listen: a.listen, authority, ..run };
             block_on(proxy_command::run(run, &config))
         }
         Command::Env(a) => proxy_command::print_env(a.port, a.format),
@@ -165,12 +113,7 @@ fn run(cli: args::Cli) -> Result<Exit, Failure> {
         Command::Doctor => doctor::run(&config()?),
         Command::Demo => block_on(demo::run()),
         Command::Completions { shell } => {
-            clap_complete::generate(
-                shell,
-                &mut args::Cli::command(),
-                "wiretape",
-                &mut std::io::stdout(),
-            );
+            clap_complete::generate(shell, &mut args::Cli::command(), "wiretape", &mut std::io::stdout());
             Ok(Exit::Fine)
         }
     }
@@ -201,18 +144,11 @@ fn new_run(
 
 fn named_or(cassette: CassetteArg, name: &str, config: &Config) -> CassetteArg {
     let default = || places::default_cassette(config.cassettes.as_deref(), &[OsString::from(name)]);
-    CassetteArg {
-        path: Some(cassette.path.unwrap_or_else(default)),
-    }
+    CassetteArg { path: Some(cassette.path.unwrap_or_else(default)) }
 }
 
 fn no_upstream() -> UpstreamArgs {
-    UpstreamArgs {
-        connect_to: Vec::new(),
-        upstream_ca: Vec::new(),
-        upstream_proxy: None,
-        max_body: None,
-    }
+    UpstreamArgs { connect_to: Vec::new(), upstream_ca: Vec::new(), upstream_proxy: None, max_body: None }
 }
 
 fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {

@@ -8,15 +8,9 @@ use std::{
 
 /// Journals, locks and the kept CA: never inside a project, so that nothing of it is committed.
 pub(crate) fn state_dir() -> PathBuf {
-    let home = || {
-        env::var_os("HOME")
-            .filter(|h| !h.is_empty())
-            .map(|h| PathBuf::from(h).join(".local/state"))
-    };
-    let base = env::var_os("XDG_STATE_HOME")
-        .map(PathBuf::from)
-        .filter(|p| p.is_absolute())
-        .or_else(home);
+    let home =
+        || env::var_os("HOME").filter(|h| !h.is_empty()).map(|h| PathBuf::from(h).join(".local/state"));
+    let base = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|p| p.is_absolute()).or_else(home);
     base.unwrap_or_else(env::temp_dir).join("wiretape")
 }
 
@@ -28,9 +22,7 @@ pub(crate) fn ca_dir() -> PathBuf {
 /// The cassette of a command, when none was named.
 pub(crate) fn default_cassette(folder: Option<&Path>, command: &[OsString]) -> PathBuf {
     let name = command_name(command).unwrap_or_else(|| "wiretape".to_owned());
-    folder
-        .unwrap_or(Path::new("cassettes"))
-        .join(format!("{name}.yaml"))
+    folder.unwrap_or(Path::new("cassettes")).join(format!("{name}.yaml"))
 }
 
 /// `python agent.py` is about the agent, not about Python.
@@ -57,16 +49,8 @@ fn command_name(command: &[OsString]) -> Option<String> {
 
 fn stem(path: &OsStr) -> Option<String> {
     let stem = Path::new(path).file_stem()?.to_str()?;
-    let safe: String = stem
-        .chars()
-        .map(|c| {
-            if c.is_alphanumeric() || "-_.".contains(c) {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect();
+    let safe: String =
+        stem.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
     (!safe.trim_matches('.').is_empty()).then_some(safe)
 }
 

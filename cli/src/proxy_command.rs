@@ -32,25 +32,17 @@ pub(crate) async fn run(run: Run, config: &Config) -> Result<Exit, Failure> {
     let mut interrupts = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
     let mut terminates = signal(SignalKind::terminate()).context("cannot listen for signals")?;
     let note = Note::new()?;
-    let observer = Observer(Box::new(|call| {
-        eprintln!("{:>4}  {}", call.seq, tame(&in_words(call)))
-    }));
+    let observer = Observer(Box::new(|call| eprintln!("{:>4}  {}", call.seq, tame(&in_words(call)))));
     let running = run.start(config, Some(observer), Some(&note.kit_dir())).await?;
     let address = running.proxy.address();
     let reverse = running.reverse_variables();
     note.write(address, running.no_proxy(), &reverse)?;
     println!("http://{address}");
-    eprintln!(
-        "wiretape proxy: {} on http://{address}, cassette {cassette}",
-        mode_word(mode)
-    );
+    eprintln!("wiretape proxy: {} on http://{address}, cassette {cassette}", mode_word(mode));
     for (name, value) in &reverse {
         eprintln!("  {name}={value}");
     }
-    eprintln!(
-        "  in another shell: eval \"$(wiretape env --port {})\"",
-        address.port()
-    );
+    eprintln!("  in another shell: eval \"$(wiretape env --port {})\"", address.port());
     tokio::select! {
         _ = interrupts.recv() => {}
         _ = terminates.recv() => {}
@@ -108,9 +100,7 @@ struct Note {
 
 impl Note {
     fn new() -> Result<Self, Failure> {
-        Ok(Self {
-            dir: Self::home().join(process::id().to_string()),
-        })
+        Ok(Self { dir: Self::home().join(process::id().to_string()) })
     }
 
     fn home() -> PathBuf {
@@ -127,10 +117,8 @@ impl Note {
         no_proxy: &str,
         reverse: &[(String, String)],
     ) -> Result<(), Failure> {
-        let reverse: serde_json::Map<String, Value> = reverse
-            .iter()
-            .map(|(name, value)| (name.clone(), json!(value)))
-            .collect();
+        let reverse: serde_json::Map<String, Value> =
+            reverse.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
         let note = json!({"proxy": format!("http://{address}"), "no_proxy": no_proxy, "reverse": reverse});
         let path = self.dir.join(NOTE);
         fs::write(&path, note.to_string()).with_context(|| format!("cannot write {}", path.display()))?;
@@ -158,10 +146,7 @@ impl Drop for Note {
 }
 
 fn is_running(dir: &Path) -> bool {
-    let pid = dir
-        .file_name()
-        .and_then(|name| name.to_str()?.parse::<i32>().ok())
-        .and_then(Pid::from_raw);
+    let pid = dir.file_name().and_then(|name| name.to_str()?.parse::<i32>().ok()).and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid).is_ok())
 }
 

@@ -53,19 +53,13 @@ impl FromStr for Reverse {
             return Err(fail());
         }
         let url = Url::parse(url).map_err(|_| fail())?;
-        Ok(Self {
-            name: name.to_owned(),
-            url,
-        })
+        Ok(Self { name: name.to_owned(), url })
     }
 }
 
 /// Variables by provider, each with the path that its SDK expects behind the host.
 const KNOWN: &[(&str, &[(&str, &str)])] = &[
-    (
-        "openai",
-        &[("OPENAI_BASE_URL", "/v1"), ("OPENAI_API_BASE", "/v1")],
-    ),
+    ("openai", &[("OPENAI_BASE_URL", "/v1"), ("OPENAI_API_BASE", "/v1")]),
     ("anthropic", &[("ANTHROPIC_BASE_URL", "")]),
     ("gemini", &[("GOOGLE_GEMINI_BASE_URL", "")]),
     ("github", &[("GITHUB_API_URL", "")]),
@@ -88,10 +82,7 @@ mod tests {
         );
         assert_eq!(
             of("my-api=https://x.test/base/"),
-            [(
-                "MY_API_BASE_URL".to_owned(),
-                "http://127.0.0.1:4000/base".to_owned()
-            )]
+            [("MY_API_BASE_URL".to_owned(), "http://127.0.0.1:4000/base".to_owned())]
         );
         assert!("openai".parse::<Reverse>().is_err());
         assert!("=https://x".parse::<Reverse>().is_err());

@@ -77,14 +77,8 @@ impl Run {
     ) -> Result<Running, Failure> {
         let (tape, player) = open_cassette(self.mode, &self.cassette, &config.policy, self.pace)?;
         let journal = tape.as_ref().map(Tape::journal).transpose()?;
-        let policy = player
-            .as_ref()
-            .map_or_else(|| config.policy.clone(), |p| p.policy().clone());
-        let roots = if self.mode == Mode::Replay {
-            Roots::OursOnly
-        } else {
-            Roots::SystemAndOurs
-        };
+        let policy = player.as_ref().map_or_else(|| config.policy.clone(), |p| p.policy().clone());
+        let roots = if self.mode == Mode::Replay { Roots::OursOnly } else { Roots::SystemAndOurs };
         let inherited = |name: &str| std::env::var_os(name);
         let kit = match kit_dir {
             Some(dir) => TrustKit::create_in(dir, &self.authority, roots, &inherited)?,
@@ -99,18 +93,11 @@ impl Run {
             observer,
         });
         let needs_upstream = self.mode != Mode::Replay || config.hosts.any_live();
-        let upstream = needs_upstream
-            .then(|| upstream(&self.upstream, config))
-            .transpose()?;
+        let upstream = needs_upstream.then(|| upstream(&self.upstream, config)).transpose()?;
         let proxy = Proxy::start(
             ProxyConfig {
                 listen: self.listen,
-                reverse: self
-                    .client
-                    .reverse
-                    .iter()
-                    .map(crate::reverse::Reverse::origin)
-                    .collect(),
+                reverse: self.client.reverse.iter().map(crate::reverse::Reverse::origin).collect(),
                 minter: Arc::new(Minter::new(self.authority)?),
                 upstream,
             },
@@ -174,9 +161,7 @@ impl Running {
     /// The base URLs of reverse ports, by the variables that SDKs read.
     pub(crate) fn reverse_variables(&self) -> Vec<(String, String)> {
         let ports = self.client.reverse.iter().zip(self.proxy.reverse_addresses());
-        ports
-            .flat_map(|(reverse, address)| reverse.variables(*address))
-            .collect()
+        ports.flat_map(|(reverse, address)| reverse.variables(*address)).collect()
     }
 
     /// Hosts that programs reach without us.
@@ -191,9 +176,7 @@ impl Running {
 
     fn variables(&self) -> Result<Variables, Failure> {
         let url = format!("http://{}", self.proxy.address());
-        Ok(self
-            .kit
-            .variables(&url, self.no_proxy(), &|name| std::env::var_os(name))?)
+        Ok(self.kit.variables(&url, self.no_proxy(), &|name| std::env::var_os(name))?)
     }
 
     /// Ends the run: the cassette is written, the summary told, the exit code found.
@@ -218,11 +201,7 @@ impl Running {
         if child != 0 {
             return Ok(Exit::Child(child));
         }
-        Ok(if report.is_failure() {
-            Exit::Failed
-        } else {
-            Exit::Fine
-        })
+        Ok(if report.is_failure() { Exit::Failed } else { Exit::Fine })
     }
 
     async fn abandon(self) {
@@ -275,12 +254,7 @@ fn upstream(args: &UpstreamArgs, config: &Config) -> Result<UpstreamConfig, Fail
     let tls = certs::upstream_client_config(&pems, &[])?;
     Ok(UpstreamConfig {
         tls: Arc::new(tls),
-        connect_to: args
-            .connect_to
-            .iter()
-            .chain(&config.connect_to)
-            .cloned()
-            .collect(),
+        connect_to: args.connect_to.iter().chain(&config.connect_to).cloned().collect(),
         proxy: upstream_proxy(args.upstream_proxy.as_deref())?,
         connect_timeout: Duration::from_secs(10),
         first_byte_timeout: Duration::from_secs(600),
@@ -295,10 +269,7 @@ fn read_ca(file: &Path) -> Result<Vec<u8>, Failure> {
 /// The proxy that our own environment asks for is the one in front of the real hosts.
 fn upstream_proxy(named: Option<&str>) -> Result<Option<UpstreamProxy>, Failure> {
     let variable = |upper: &str, lower: &str| {
-        std::env::var(lower)
-            .ok()
-            .or_else(|| std::env::var(upper).ok())
-            .filter(|v| !v.is_empty())
+        std::env::var(lower).ok().or_else(|| std::env::var(upper).ok()).filter(|v| !v.is_empty())
     };
     let (url, except) = match named {
         Some(url) => (url.to_owned(), String::new()),
@@ -307,9 +278,7 @@ fn upstream_proxy(named: Option<&str>) -> Result<Option<UpstreamProxy>, Failure>
             None => return Ok(None),
         },
     };
-    UpstreamProxy::parse(&url, &except)
-        .map(Some)
-        .map_err(|error| Failure::input(error.to_string()))
+    UpstreamProxy::parse(&url, &except).map(Some).map_err(|error| Failure::input(error.to_string()))
 }
 
 /// Connections may hold the session for a moment after they were told to stop.

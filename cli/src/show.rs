@@ -31,21 +31,14 @@ fn show_one(cassette: &Cassette, id: u32) -> Result<(), Failure> {
             count(cassette.exchanges.len(), "exchange")
         ))
     })?;
-    print!(
-        "{}",
-        tame(&format::item(exchange, usize::MAX, &mut format::Blobs::new()))
-    );
+    print!("{}", tame(&format::item(exchange, usize::MAX, &mut format::Blobs::new())));
     Ok(())
 }
 
 fn show_all(path: &Path, cassette: &Cassette) {
     let rows: Vec<Row> = cassette.exchanges.iter().map(|e| Row::of(e)).collect();
     let wide = |cell: fn(&Row) -> &str, least: usize| {
-        rows.iter()
-            .map(|r| cell(r).chars().count())
-            .max()
-            .unwrap_or(0)
-            .max(least)
+        rows.iter().map(|r| cell(r).chars().count()).max().unwrap_or(0).max(least)
     };
     let (number, at) = (wide(|r| &r.id, 1), wide(|r| &r.at, 4));
     let (what, status) = (wide(|r| &r.what, 7).min(WIDEST), wide(|r| &r.status, 6));
@@ -70,11 +63,7 @@ fn show_all(path: &Path, cassette: &Cassette) {
         println!("{}", line.trim_end());
     }
     println!("{}", To::Stdout.paint(Paint::Dim, totals(path, cassette)));
-    if cassette
-        .policy
-        .as_ref()
-        .is_some_and(|p| p.compare == Compare::Uri)
-    {
+    if cassette.policy.as_ref().is_some_and(|p| p.compare == Compare::Uri) {
         eprintln!(
             "{}this cassette says `match: uri`: bodies are not compared, so a request that says something else still matches",
             style::warning()
@@ -87,16 +76,8 @@ fn totals(path: &Path, cassette: &Cassette) -> String {
     for exchange in &cassette.exchanges {
         *hosts.entry(&exchange.request.url.host).or_default() += 1;
     }
-    let hosts: Vec<String> = hosts
-        .iter()
-        .map(|(host, calls)| format!("{host} {calls}"))
-        .collect();
-    format!(
-        "{}: {} ({})",
-        path.display(),
-        count(cassette.exchanges.len(), "exchange"),
-        hosts.join(", ")
-    )
+    let hosts: Vec<String> = hosts.iter().map(|(host, calls)| format!("{host} {calls}")).collect();
+    format!("{}: {} ({})", path.display(), count(cassette.exchanges.len(), "exchange"), hosts.join(", "))
 }
 
 struct Row {
@@ -162,11 +143,9 @@ fn events(response: &exchange::Response) -> String {
             let (pieces, _) = exchange::split_events(text);
             pieces.iter().filter(|p| !p.is_empty()).count().to_string()
         }
-        Some(StreamKind::Lines) => exchange::split_lines(text)
-            .iter()
-            .filter(|l| !l.is_empty())
-            .count()
-            .to_string(),
+        Some(StreamKind::Lines) => {
+            exchange::split_lines(text).iter().filter(|l| !l.is_empty()).count().to_string()
+        }
         Some(StreamKind::Frames) => response.body.frames.len().to_string(),
         None => String::new(),
     }

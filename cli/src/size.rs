@@ -19,11 +19,7 @@ impl FromStr for Size {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (number, unit) = text.split_at(digits);
         let number: usize = number.parse().map_err(|_| fail())?;
-        let factor = UNITS
-            .iter()
-            .find(|(name, _)| *name == unit.trim())
-            .ok_or_else(fail)?
-            .1;
+        let factor = UNITS.iter().find(|(name, _)| *name == unit.trim()).ok_or_else(fail)?.1;
         number.checked_mul(factor).map(Self).ok_or_else(fail)
     }
 }
@@ -61,14 +57,7 @@ mod tests {
         assert_eq!("64MiB".parse(), Ok(Size(64 << 20)));
         assert_eq!("500 kB".parse(), Ok(Size(500_000)));
         assert_eq!("7".parse(), Ok(Size(7)));
-        for bad in [
-            "",
-            "MiB",
-            "64 Mi",
-            "-1",
-            "99999999999999999999",
-            "99999999999999GiB",
-        ] {
+        for bad in ["", "MiB", "64 Mi", "-1", "99999999999999999999", "99999999999999GiB"] {
             assert!(bad.parse::<Size>().is_err(), "{bad}");
         }
     }

@@ -37,9 +37,7 @@ impl Status {
             && io::stderr().is_terminal()
             && env::var_os("TERM").is_some_and(|term| term != "dumb")
             && env::var_os("CI").is_none();
-        let size = rustix::termios::tcgetwinsize(io::stderr())
-            .ok()
-            .filter(|s| s.ws_row > 4 && s.ws_col > 20);
+        let size = rustix::termios::tcgetwinsize(io::stderr()).ok().filter(|s| s.ws_row > 4 && s.ws_col > 20);
         let Some(size) = size.filter(|_| wanted) else {
             return Self(None);
         };
@@ -96,11 +94,7 @@ impl Line {
             text += &format!("  {}", tame(&in_words(call)));
         }
         let text: String = text.chars().take(usize::from(self.columns) - 1).collect();
-        put(&format!(
-            "\x1b7\x1b[{};1H\x1b[2K{}\x1b8",
-            self.rows,
-            To::Stderr.paint(Paint::Dim, text)
-        ));
+        put(&format!("\x1b7\x1b[{};1H\x1b[2K{}\x1b8", self.rows, To::Stderr.paint(Paint::Dim, text)));
     }
 
     fn close(&mut self) {
@@ -121,12 +115,7 @@ pub(crate) fn in_words(call: &Call) -> String {
         Provenance::Miss => " miss",
         Provenance::Tunnel => " tunnel",
     };
-    format!(
-        "{} {} {outcome}{source} {}",
-        call.method,
-        call.url,
-        seconds(call.took)
-    )
+    format!("{} {} {outcome}{source} {}", call.method, call.url, seconds(call.took))
 }
 
 fn put(text: &str) {

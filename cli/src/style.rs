@@ -30,10 +30,7 @@ pub(crate) struct Painted<T> {
 
 impl To {
     pub(crate) fn paint<T: fmt::Display>(self, paint: Paint, text: T) -> Painted<T> {
-        Painted {
-            text,
-            paint: self.is_colored().then_some(paint),
-        }
+        Painted { text, paint: self.is_colored().then_some(paint) }
     }
 
     pub(crate) fn is_colored(self) -> bool {
@@ -83,9 +80,7 @@ pub(crate) fn help() -> String {
 pub(crate) fn tame(text: &str) -> String {
     let is_harmful =
         |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars()
-        .map(|c| if is_harmful(c) && c != '\n' { '\u{fffd}' } else { c })
-        .collect()
+    text.chars().map(|c| if is_harmful(c) && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 
 #[cfg(test)]

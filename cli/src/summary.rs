@@ -93,10 +93,8 @@ impl Report<'_> {
             ),
             Mode::Passthrough => format!("passed {} through", count(summary.live as usize, "call")),
         };
-        let mut line = format!(
-            "{mark} {what} {}\n",
-            To::Stderr.paint(Paint::Dim, format!("({})", seconds(self.took)))
-        );
+        let mut line =
+            format!("{mark} {what} {}\n", To::Stderr.paint(Paint::Dim, format!("({})", seconds(self.took))));
         if !summary.unplayed.is_empty() && self.mode == Mode::Replay && summary.missed == 0 {
             let ids: Vec<String> = summary.unplayed.iter().take(10).map(u32::to_string).collect();
             let more = if summary.unplayed.len() > 10 { ", …" } else { "" };

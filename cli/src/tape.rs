@@ -49,10 +49,7 @@ impl Tape {
         let state = places::state_dir();
         let lock = Lock::acquire(path, &state)?;
         recover(path, &state)?;
-        Ok(Self {
-            path: path.to_owned(),
-            _lock: lock,
-        })
+        Ok(Self { path: path.to_owned(), _lock: lock })
     }
 
     pub(crate) fn journal(&self) -> Result<Journal, Failure> {
@@ -71,30 +68,14 @@ impl Tape {
         let recorded = new.len();
         if new.is_empty() {
             journal.finish()?;
-            return Ok(Kept {
-                total: old.exchanges.len(),
-                recorded,
-                unchanged: 0,
-                saved: Saved::Unchanged,
-            });
+            return Ok(Kept { total: old.exchanges.len(), recorded, unchanged: 0, saved: Saved::Unchanged });
         }
         let merged = merge(old.exchanges, new, how, policy);
         let (total, unchanged) = (merged.exchanges.len(), merged.unchanged);
-        let saved = store::save(
-            &self.path,
-            &Cassette {
-                policy: old.policy,
-                exchanges: merged.exchanges,
-            },
-        )
-        .map_err(|error| kept_in_journal(error, &journal))?;
+        let saved = store::save(&self.path, &Cassette { policy: old.policy, exchanges: merged.exchanges })
+            .map_err(|error| kept_in_journal(error, &journal))?;
         journal.finish()?;
-        Ok(Kept {
-            total,
-            recorded,
-            unchanged,
-            saved,
-        })
+        Ok(Kept { total, recorded, unchanged, saved })
     }
 }
 
@@ -108,13 +89,7 @@ fn recover(path: &Path, state: &Path) -> Result<(), Failure> {
         let exchanges = merge(cassette.exchanges, left, Merge::Recover, &policy).exchanges;
         let count = exchanges.len() - before;
         if count > 0 {
-            store::save(
-                path,
-                &Cassette {
-                    policy: cassette.policy,
-                    exchanges,
-                },
-            )?;
+            store::save(path, &Cassette { policy: cassette.policy, exchanges })?;
             eprintln!(
                 "{}took in {count} exchange{} that a killed recording left for {}",
                 style::warning(),
@@ -129,10 +104,9 @@ fn recover(path: &Path, state: &Path) -> Result<(), Failure> {
 
 fn existing(path: &Path) -> Result<Cassette, StoreError> {
     match store::load(path) {
-        Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(Cassette {
-            policy: None,
-            exchanges: Vec::new(),
-        }),
+        Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Ok(Cassette { policy: None, exchanges: Vec::new() })
+        }
         other => other,
     }
 }

@@ -45,10 +45,7 @@ impl Body {
     }
 
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Self {
-        Self {
-            content: Content::Bytes(bytes.into()),
-            ..Self::default()
-        }
+        Self { content: Content::Bytes(bytes.into()), ..Self::default() }
     }
 
     /// The content, if it was kept.
@@ -76,11 +73,7 @@ impl Body {
             return Vec::new();
         };
         if self.frames.is_empty() {
-            return if bytes.is_empty() {
-                Vec::new()
-            } else {
-                vec![(Duration::ZERO, bytes.clone())]
-            };
+            return if bytes.is_empty() { Vec::new() } else { vec![(Duration::ZERO, bytes.clone())] };
         }
         let mut start = 0;
         self.frames
@@ -117,11 +110,7 @@ impl Sha256 {
     }
 
     pub fn parse(hex: &str) -> Option<Self> {
-        if hex.len() != 64
-            || !hex
-                .bytes()
-                .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-        {
+        if hex.len() != 64 || !hex.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)) {
             return None;
         }
         let mut out = [0; 32];
@@ -152,28 +141,18 @@ mod tests {
     fn pieces_are_the_content_cut_at_the_frames() {
         let body = Body {
             frames: [(2, 10), (3, 0)]
-                .map(|(len, ms)| Frame {
-                    len,
-                    after: Duration::from_millis(ms),
-                })
+                .map(|(len, ms)| Frame { len, after: Duration::from_millis(ms) })
                 .to_vec(),
             ..Body::from_bytes("abcde")
         };
-        let pieces: Vec<_> = body
-            .pieces()
-            .into_iter()
-            .map(|(d, b)| (d.as_millis(), b))
-            .collect();
+        let pieces: Vec<_> = body.pieces().into_iter().map(|(d, b)| (d.as_millis(), b)).collect();
         assert_eq!(pieces, [(10, Bytes::from("ab")), (0, Bytes::from("cde"))]);
     }
 
     #[test]
     fn a_hash_is_read_back_from_its_own_text_and_nothing_else() {
         let hash = Sha256::of(b"abc");
-        assert_eq!(
-            hash.to_string(),
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-        );
+        assert_eq!(hash.to_string(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!(Sha256::parse(&hash.to_string()), Some(hash));
         assert_eq!(Sha256::parse("../../etc/passwd"), None);
     }

@@ -61,9 +61,7 @@ pub fn codings_of(headers: &Headers) -> Option<Vec<Coding>> {
 
 /// Whether an `accept-encoding` value takes all of these codings.
 pub fn accepts(accept_encoding: Option<&str>, codings: &[Coding]) -> bool {
-    codings
-        .iter()
-        .all(|coding| accept_encoding.is_some_and(|value| accepts_one(value, coding.as_str())))
+    codings.iter().all(|coding| accept_encoding.is_some_and(|value| accepts_one(value, coding.as_str())))
 }
 
 /// Takes the codings off a body that came in frames. Gives the content and, for each frame, how much of the content
@@ -101,12 +99,7 @@ pub struct StreamEncoder(Vec<Encoder>);
 
 impl StreamEncoder {
     pub fn new(codings: &[Coding]) -> io::Result<Self> {
-        Ok(Self(
-            codings
-                .iter()
-                .map(|&c| Encoder::new(c))
-                .collect::<io::Result<_>>()?,
-        ))
+        Ok(Self(codings.iter().map(|&c| Encoder::new(c)).collect::<io::Result<_>>()?))
     }
 
     pub fn push(&mut self, content: &[u8]) -> io::Result<Bytes> {
@@ -120,11 +113,7 @@ impl StreamEncoder {
     pub fn finish(self) -> io::Result<Bytes> {
         let mut tail = Vec::new();
         for mut encoder in self.0 {
-            let mut piece = if tail.is_empty() {
-                Vec::new()
-            } else {
-                encoder.push(&tail)?
-            };
+            let mut piece = if tail.is_empty() { Vec::new() } else { encoder.push(&tail)? };
             piece.extend(encoder.finish()?);
             tail = piece;
         }
@@ -192,22 +181,16 @@ fn accepts_one(accept_encoding: &str, coding: &str) -> bool {
             if !name.eq_ignore_ascii_case(wanted) {
                 return None;
             }
-            let quality = parts
-                .find_map(|p| p.strip_prefix("q="))
-                .map_or(Some(1.0), |q| q.parse::<f32>().ok());
+            let quality =
+                parts.find_map(|p| p.strip_prefix("q=")).map_or(Some(1.0), |q| q.parse::<f32>().ok());
             Some(quality.unwrap_or(0.0))
         })
     };
-    quality_of(coding)
-        .or_else(|| quality_of("*"))
-        .is_some_and(|q| q > 0.0)
+    quality_of(coding).or_else(|| quality_of("*")).is_some_and(|q| q > 0.0)
 }
 
 fn decode_one(coding: Coding, frames: &[Vec<u8>], limit: usize) -> Result<Vec<Vec<u8>>, CodingError> {
-    let sink = Limited {
-        bytes: Vec::new(),
-        left: limit,
-    };
+    let sink = Limited { bytes: Vec::new(), left: limit };
     let wrap = |source: io::Error| match source.get_ref().is_some_and(|e| e.is::<OverLimit>()) {
         true => CodingError::TooLarge(limit),
         false => CodingError::Invalid { coding, source },
@@ -256,10 +239,7 @@ fn decode_one(coding: Coding, frames: &[Vec<u8>], limit: usize) -> Result<Vec<Ve
 
 /// The writing decoders take a deflate stream that stops early for a whole one; the reading ones do not.
 fn check_deflate_is_whole(wire: &[u8], is_zlib: bool, limit: usize) -> io::Result<()> {
-    let mut sink = Limited {
-        bytes: Vec::new(),
-        left: limit,
-    };
+    let mut sink = Limited { bytes: Vec::new(), left: limit };
     match is_zlib {
         true => io::copy(&mut flate2::bufread::ZlibDecoder::new(wire), &mut sink)?,
         false => io::copy(&mut flate2::bufread::DeflateDecoder::new(wire), &mut sink)?,
@@ -304,10 +284,7 @@ struct OverLimit;
 
 impl Write for Limited {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.left = self
-            .left
-            .checked_sub(buf.len())
-            .ok_or_else(|| io::Error::other(OverLimit))?;
+        self.left = self.left.checked_sub(buf.len()).ok_or_else(|| io::Error::other(OverLimit))?;
         self.bytes.extend_from_slice(buf);
         Ok(buf.len())
     }
@@ -368,10 +345,7 @@ mod tests {
         for coding in ALL {
             let wire = encode(&[coding], &vec![0; 1 << 20]).unwrap();
             let result = decode_frames(&[coding], [wire.as_slice()].into_iter(), 1000);
-            assert!(
-                matches!(result, Err(CodingError::TooLarge(1000))),
-                "{coding:?}: {result:?}"
-            );
+            assert!(matches!(result, Err(CodingError::TooLarge(1000))), "{coding:?}: {result:?}");
         }
     }
 
@@ -380,10 +354,7 @@ mod tests {
         for coding in [Coding::Gzip, Coding::Deflate, Coding::Brotli] {
             let wire = encode(&[coding], b"some content that is long enough to be cut").unwrap();
             let result = decode_frames(&[coding], [&wire[..wire.len() - 6]].into_iter(), 1000);
-            assert!(
-                matches!(result, Err(CodingError::Invalid { .. })),
-                "{coding:?}: {result:?}"
-            );
+            assert!(matches!(result, Err(CodingError::Invalid { .. })), "{coding:?}: {result:?}");
         }
     }
 
@@ -398,9 +369,8 @@ mod tests {
 
     #[test]
     fn an_unknown_coding_is_left_alone() {
-        let headers: Headers = [Header::new("content-encoding", "aws-chunked").unwrap()]
-            .into_iter()
-            .collect();
+        let headers: Headers =
+            [Header::new("content-encoding", "aws-chunked").unwrap()].into_iter().collect();
         assert_eq!(codings_of(&headers), None);
     }
 }

@@ -42,11 +42,7 @@ impl FieldPath {
     /// Whether this pattern names exactly that path.
     pub fn matches(&self, path: &[Segment]) -> bool {
         self.0.len() == path.len()
-            && self
-                .0
-                .iter()
-                .zip(path)
-                .all(|(mine, theirs)| *mine == Segment::Any || mine == theirs)
+            && self.0.iter().zip(path).all(|(mine, theirs)| *mine == Segment::Any || mine == theirs)
     }
 }
 
@@ -115,9 +111,8 @@ impl fmt::Display for FieldPath {
 }
 
 /// What a path may start with.
-const ROOTS: [&str; 10] = [
-    "method", "scheme", "host", "port", "path", "query", "headers", "body", "trailers", "messages",
-];
+const ROOTS: [&str; 10] =
+    ["method", "scheme", "host", "port", "path", "query", "headers", "body", "trailers", "messages"];
 
 #[cfg(test)]
 mod tests {
@@ -125,19 +120,12 @@ mod tests {
 
     #[test]
     fn a_path_prints_as_it_is_written() {
-        for text in [
-            "body.messages[1].content",
-            "query.page",
-            "headers.x-trace-id",
-            "body[*].id",
-            "body[\"a.b\"].c",
-        ] {
+        for text in
+            ["body.messages[1].content", "query.page", "headers.x-trace-id", "body[*].id", "body[\"a.b\"].c"]
+        {
             assert_eq!(text.parse::<FieldPath>().unwrap().to_string(), text);
         }
-        assert_eq!(
-            "request.body.*.id".parse::<FieldPath>().unwrap().to_string(),
-            "body[*].id"
-        );
+        assert_eq!("request.body.*.id".parse::<FieldPath>().unwrap().to_string(), "body[*].id");
     }
 
     #[test]

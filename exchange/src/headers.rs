@@ -34,10 +34,7 @@ impl Header {
         if value.iter().any(|&b| (b < b' ' && b != b'\t') || b == 0x7f) {
             return Err(HeaderError::Value(name.to_owned()));
         }
-        Ok(Self {
-            name: name.to_ascii_lowercase(),
-            value,
-        })
+        Ok(Self { name: name.to_ascii_lowercase(), value })
     }
 
     pub fn name(&self) -> &str {
@@ -100,11 +97,7 @@ impl Headers {
 
     /// Replaces every value under `name` by one; keeps the place of the first.
     pub fn set(&mut self, header: Header) {
-        let place = self
-            .0
-            .iter()
-            .position(|h| h.name == header.name)
-            .unwrap_or(self.0.len());
+        let place = self.0.iter().position(|h| h.name == header.name).unwrap_or(self.0.len());
         self.0.retain(|h| h.name != header.name);
         self.0.insert(place.min(self.0.len()), header);
     }
@@ -120,9 +113,7 @@ impl Headers {
         let value = self.text("content-type")?;
         value.split(';').skip(1).find_map(|p| {
             let (name, value) = p.split_once('=')?;
-            name.trim()
-                .eq_ignore_ascii_case(parameter)
-                .then(|| value.trim().trim_matches('"').to_owned())
+            name.trim().eq_ignore_ascii_case(parameter).then(|| value.trim().trim_matches('"').to_owned())
         })
     }
 }
@@ -161,10 +152,7 @@ mod tests {
 
     #[test]
     fn a_value_with_a_line_break_is_refused() {
-        assert_eq!(
-            Header::new("x-a", "1\r\nx-b: 2"),
-            Err(HeaderError::Value("x-a".into()))
-        );
+        assert_eq!(Header::new("x-a", "1\r\nx-b: 2"), Err(HeaderError::Value("x-a".into())));
         assert_eq!(Header::new("x a", "1"), Err(HeaderError::Name("x a".into())));
     }
 

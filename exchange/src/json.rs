@@ -58,11 +58,7 @@ impl JsonStyle {
             () if text.is_ascii() => Escapes::Ascii,
             () => Escapes::Minimal,
         };
-        let style = Self {
-            layout,
-            escapes,
-            newline,
-        };
+        let style = Self { layout, escapes, newline };
         (style.render(&value) == text).then_some((value, style))
     }
 
@@ -169,11 +165,7 @@ impl fmt::Display for JsonStyle {
             Escapes::Ascii => f.write_str(" ascii")?,
             Escapes::Html => f.write_str(" html")?,
         }
-        if self.newline {
-            f.write_str(" newline")
-        } else {
-            Ok(())
-        }
+        if self.newline { f.write_str(" newline") } else { Ok(()) }
     }
 }
 
@@ -191,10 +183,7 @@ impl FromStr for JsonStyle {
                 "html" => style.escapes = Escapes::Html,
                 "newline" => style.newline = true,
                 _ => {
-                    let width = word
-                        .strip_prefix("indent")
-                        .and_then(|w| w.parse().ok())
-                        .filter(|w| *w <= 8);
+                    let width = word.strip_prefix("indent").and_then(|w| w.parse().ok()).filter(|w| *w <= 8);
                     style.layout = Layout::Indented(width.ok_or(())?);
                 }
             }
@@ -212,11 +201,7 @@ fn guess_layout(text: &str) -> Layout {
         let spaces = rest.bytes().take_while(|&b| b == b' ').count();
         return Layout::Indented(spaces.min(8) as u8);
     }
-    if body.contains("\": ") || body.contains(", ") {
-        Layout::Spaced
-    } else {
-        Layout::Compact
-    }
+    if body.contains("\": ") || body.contains(", ") { Layout::Spaced } else { Layout::Compact }
 }
 
 fn push_escape(out: &mut String, c: char) {
@@ -253,14 +238,8 @@ mod tests {
             Some("indent2 newline")
         );
         assert_eq!(style_of("{\n\t\"a\": 1\n}").as_deref(), Some("tab"));
-        assert_eq!(
-            style_of(r#"{"a": "caf\u00e9 \ud83d\ude00"}"#).as_deref(),
-            Some("spaced ascii")
-        );
-        assert_eq!(
-            style_of(r#"{"a":"\u003cb\u003e é"}"#).as_deref(),
-            Some("compact html")
-        );
+        assert_eq!(style_of(r#"{"a": "caf\u00e9 \ud83d\ude00"}"#).as_deref(), Some("spaced ascii"));
+        assert_eq!(style_of(r#"{"a":"\u003cb\u003e é"}"#).as_deref(), Some("compact html"));
         assert_eq!(style_of(r#"{"a":1, "b":2}"#), None);
         assert_eq!(style_of(r#"{"a":1,"a":2}"#), None);
         assert_eq!(style_of(r#"{"a":"\/"}"#), None);

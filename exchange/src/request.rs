@@ -16,8 +16,6 @@ pub struct Request {
 impl Request {
     /// Whether the client asks to speak WebSocket.
     pub fn is_websocket(&self) -> bool {
-        self.headers
-            .text("upgrade")
-            .is_some_and(|v| v.eq_ignore_ascii_case("websocket"))
+        self.headers.text("upgrade").is_some_and(|v| v.eq_ignore_ascii_case("websocket"))
     }
 }

@@ -45,11 +45,7 @@ impl StreamKind {
 /// Cuts an event stream at the blank lines. Joining the pieces with the separator gives the content back, whatever
 /// it was; the last piece is empty when the stream ended after a whole event.
 pub fn split_events(content: &str) -> (Vec<&str>, &'static str) {
-    let separator = if content.contains("\r\n\r\n") {
-        "\r\n\r\n"
-    } else {
-        "\n\n"
-    };
+    let separator = if content.contains("\r\n\r\n") { "\r\n\r\n" } else { "\n\n" };
     (content.split(separator).collect(), separator)
 }
 
@@ -100,11 +96,7 @@ mod tests {
         let event = SseEvent::parse("event: delta\ndata: {\"a\":1}\ndata:x\nid: 7").unwrap();
         assert_eq!(
             event,
-            SseEvent {
-                event: Some("delta".into()),
-                data: "{\"a\":1}\nx".into(),
-                id: Some("7".into())
-            }
+            SseEvent { event: Some("delta".into()), data: "{\"a\":1}\nx".into(), id: Some("7".into()) }
         );
         assert_eq!(SseEvent::parse(": keep-alive"), None);
         assert_eq!(SseEvent::parse(""), None);

@@ -71,10 +71,7 @@ impl Url {
 
     /// `target` is the origin-form request target: path and query.
     pub fn from_parts(scheme: Scheme, host: &str, port: u16, target: &str) -> Result<Self, UrlError> {
-        let host = host
-            .trim_start_matches('[')
-            .trim_end_matches(']')
-            .to_ascii_lowercase();
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
         if host.is_empty() {
             return Err(UrlError::Host);
         }
@@ -82,18 +79,8 @@ impl Url {
             Some((path, query)) => (path, Some(query.to_owned())),
             None => (target, None),
         };
-        let path = if path.is_empty() {
-            "/".to_owned()
-        } else {
-            path.to_owned()
-        };
-        Ok(Self {
-            scheme,
-            host,
-            port,
-            path,
-            query,
-        })
+        let path = if path.is_empty() { "/".to_owned() } else { path.to_owned() };
+        Ok(Self { scheme, host, port, path, query })
     }
 
     pub fn is_default_port(&self) -> bool {
@@ -102,16 +89,8 @@ impl Url {
 
     /// `host` or `host:port`, as a `host` header holds it.
     pub fn authority(&self) -> String {
-        let host = if self.host.contains(':') {
-            format!("[{}]", self.host)
-        } else {
-            self.host.clone()
-        };
-        if self.is_default_port() {
-            host
-        } else {
-            format!("{host}:{}", self.port)
-        }
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        if self.is_default_port() { host } else { format!("{host}:{}", self.port) }
     }
 
     /// Path and query.
@@ -124,27 +103,18 @@ impl Url {
 
     /// The query's pairs as they were sent, still percent-encoded.
     pub fn query_pairs(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
-        self.query
-            .as_deref()
-            .unwrap_or("")
-            .split('&')
-            .filter(|p| !p.is_empty())
-            .map(|pair| match pair.split_once('=') {
+        self.query.as_deref().unwrap_or("").split('&').filter(|p| !p.is_empty()).map(|pair| {
+            match pair.split_once('=') {
                 Some((name, value)) => (name, Some(value)),
                 None => (pair, None),
-            })
+            }
+        })
     }
 }
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}://{}{}",
-            self.scheme.as_str(),
-            self.authority(),
-            self.target()
-        )
+        write!(f, "{}://{}{}", self.scheme.as_str(), self.authority(), self.target())
     }
 }
 
@@ -161,12 +131,7 @@ fn split_authority(authority: &str) -> Result<(&str, Option<u16>), UrlError> {
     };
     let port = match port {
         None | Some("") => None,
-        Some(text) => Some(
-            text.parse::<u16>()
-                .ok()
-                .filter(|&p| p != 0)
-                .ok_or(UrlError::Port)?,
-        ),
+        Some(text) => Some(text.parse::<u16>().ok().filter(|&p| p != 0).ok_or(UrlError::Port)?),
     };
     Ok((host, port))
 }
@@ -205,14 +170,6 @@ mod tests {
     fn query_pairs_keep_their_order_and_a_key_without_value() {
         let url = Url::parse("https://a/?b=2&flag&a=1&&b=3").unwrap();
         let pairs: Vec<_> = url.query_pairs().collect();
-        assert_eq!(
-            pairs,
-            [
-                ("b", Some("2")),
-                ("flag", None),
-                ("a", Some("1")),
-                ("b", Some("3"))
-            ]
-        );
+        assert_eq!(pairs, [("b", Some("2")), ("flag", None), ("a", Some("1")), ("b", Some("3"))]);
     }
 }

@@ -45,11 +45,7 @@ pub fn canonical(request: &Request, policy: &Policy) -> Canonical {
     let tree = Tree::of(request, policy);
     let mut slots = Vec::new();
     let exact = Encoder::new(Values::Exact(&mut slots)).key(&tree);
-    let loose = if slots.is_empty() {
-        exact
-    } else {
-        Encoder::new(Values::Loose).key(&tree)
-    };
+    let loose = if slots.is_empty() { exact } else { Encoder::new(Values::Loose).key(&tree) };
     Canonical { exact, loose, slots }
 }
 
@@ -68,10 +64,7 @@ enum Values<'s> {
 
 impl<'s> Encoder<'s> {
     fn new(values: Values<'s>) -> Self {
-        Self {
-            hash: Xxh3::new(),
-            values,
-        }
+        Self { hash: Xxh3::new(), values }
     }
 
     fn key(mut self, tree: &Tree<'_>) -> Key {
@@ -162,11 +155,7 @@ impl<'s> Encoder<'s> {
         };
         match &mut self.values {
             Values::Exact(slots) => {
-                slots.push(Slot {
-                    path: place.path(),
-                    shape,
-                    value: value.to_owned(),
-                });
+                slots.push(Slot { path: place.path(), shape, value: value.to_owned() });
                 false
             }
             Values::Loose => {
@@ -179,16 +168,9 @@ impl<'s> Encoder<'s> {
 
     fn number(&mut self, number: &Decimal<'_>) {
         match number {
-            Decimal::Value {
-                negative,
-                digits,
-                exponent,
-            } => {
+            Decimal::Value { negative, digits, exponent } => {
                 self.bytes(Tag::Number, digits.as_bytes());
-                self.count(
-                    if *negative { Tag::Negative } else { Tag::Positive },
-                    exponent.cast_unsigned(),
-                );
+                self.count(if *negative { Tag::Negative } else { Tag::Positive }, exponent.cast_unsigned());
             }
             Decimal::Odd(text) => self.bytes(Tag::OddNumber, text.as_bytes()),
         }

@@ -23,10 +23,7 @@ pub struct Difference {
 
 /// The first `limit` differences between two trees that were read under the same policy.
 pub(crate) fn between(recorded: &Tree<'_>, live: &Tree<'_>, limit: usize) -> Vec<Difference> {
-    let mut walk = Walk {
-        found: Vec::new(),
-        limit,
-    };
+    let mut walk = Walk { found: Vec::new(), limit };
     for ((name, expected), (_, actual)) in recorded.fields.iter().zip(&live.fields) {
         let place = Place::root(name);
         match (expected, actual) {
@@ -83,10 +80,7 @@ impl Walk {
     }
 
     fn maps(&mut self, expected: &[Member<'_>], actual: &[Member<'_>], place: &Place<'_>) {
-        let (counted, came) = (
-            members_without_credentials(expected),
-            members_without_credentials(actual),
-        );
+        let (counted, came) = (members_without_credentials(expected), members_without_credentials(actual));
         let by_key = |x: &&Member<'_>, y: &&Member<'_>| (&x.key, x.occurrence).cmp(&(&y.key, y.occurrence));
         merge(&counted, &came, by_key, |x, y| {
             let Some(member) = x.or(y) else { return };
@@ -104,11 +98,7 @@ impl Walk {
     fn parts(&mut self, expected: &[Part<'_>], actual: &[Part<'_>], place: &Place<'_>) {
         let expected = parts_without_credentials(expected);
         let actual = parts_without_credentials(actual);
-        if !expected
-            .iter()
-            .map(|part| part.id())
-            .eq(actual.iter().map(|part| part.id()))
-        {
+        if !expected.iter().map(|part| part.id()).eq(actual.iter().map(|part| part.id())) {
             self.other_parts(&expected, &actual, place);
             return;
         }
@@ -128,11 +118,7 @@ impl Walk {
             part.at(place, |place| self.differ(None, Some(&part.content), place));
         }
         if known == came {
-            self.push(
-                place,
-                Some(excerpt::names(expected)),
-                Some(excerpt::names(actual)),
-            );
+            self.push(place, Some(excerpt::names(expected)), Some(excerpt::names(actual)));
         }
     }
 
@@ -168,11 +154,7 @@ impl Walk {
 
     fn push(&mut self, place: &Place<'_>, expected: Option<String>, actual: Option<String>) {
         if self.found.len() < self.limit {
-            self.found.push(Difference {
-                path: place.path(),
-                expected,
-                actual,
-            });
+            self.found.push(Difference { path: place.path(), expected, actual });
         }
     }
 }
@@ -236,10 +218,7 @@ fn merge<'n, T>(
 }
 
 fn members_without_credentials<'n, 'a>(members: &'n [Member<'a>]) -> Vec<&'n Member<'a>> {
-    members
-        .iter()
-        .filter(|member| !member.node.is_credential())
-        .collect()
+    members.iter().filter(|member| !member.node.is_credential()).collect()
 }
 
 fn parts_without_credentials<'n, 'a>(parts: &'n [Part<'a>]) -> Vec<&'n Part<'a>> {

@@ -27,10 +27,7 @@ pub(crate) fn nodes(expected: Option<&Node<'_>>, actual: Option<&Node<'_>>) -> B
 
 /// Both sides of a difference between plain texts.
 pub(crate) fn texts(expected: Option<&str>, actual: Option<&str>) -> Both {
-    let from = shared(
-        expected.unwrap_or_default().as_bytes(),
-        actual.unwrap_or_default().as_bytes(),
-    );
+    let from = shared(expected.unwrap_or_default().as_bytes(), actual.unwrap_or_default().as_bytes());
     let cut = |text: &str| Written::Plain(Cow::Borrowed(text)).cut(from);
     (expected.map(cut), actual.map(cut))
 }
@@ -43,10 +40,7 @@ pub(crate) fn digest((size, sha256): (u64, Sha256)) -> String {
 
 /// The parts of a body, for when their order differs.
 pub(crate) fn names(parts: &[&Part<'_>]) -> String {
-    let names: Vec<_> = parts
-        .iter()
-        .map(|part| part.name.as_deref().unwrap_or("(no name)"))
-        .collect();
+    let names: Vec<_> = parts.iter().map(|part| part.name.as_deref().unwrap_or("(no name)")).collect();
     Written::Plain(Cow::Owned(format!("parts {}", names.join(", ")))).cut(0)
 }
 
@@ -93,11 +87,7 @@ impl<'n> Written<'n> {
             Self::Plain(text) => cut(text, at, ""),
             Self::Bytes(bytes) => {
                 let start = at.min(bytes.len());
-                let shown: Vec<_> = bytes[start..]
-                    .iter()
-                    .take(16)
-                    .map(|b| format!("{b:02x}"))
-                    .collect();
+                let shown: Vec<_> = bytes[start..].iter().take(16).map(|b| format!("{b:02x}")).collect();
                 format!("[{} bytes, from byte {start}: {}]", bytes.len(), shown.join(" "))
             }
         }

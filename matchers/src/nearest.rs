@@ -22,9 +22,8 @@ pub fn nearest<'a>(
     policy: &Policy,
     limit: usize,
 ) -> Vec<NearMiss> {
-    let mut ranked: Vec<_> = candidates
-        .map(|(id, recorded)| (Likeness::of(recorded, live), id, recorded))
-        .collect();
+    let mut ranked: Vec<_> =
+        candidates.map(|(id, recorded)| (Likeness::of(recorded, live), id, recorded)).collect();
     ranked.sort_by_key(|(likeness, ..)| *likeness);
     ranked.truncate(CHECKED);
 
@@ -87,13 +86,7 @@ fn unshared(recorded: &Request, live: &Request) -> u64 {
     };
     let start = a.iter().zip(b).take(GLANCE).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[start..], &b[start..]);
-    let end = a
-        .iter()
-        .rev()
-        .zip(b.iter().rev())
-        .take(GLANCE)
-        .take_while(|(x, y)| x == y)
-        .count();
+    let end = a.iter().rev().zip(b.iter().rev()).take(GLANCE).take_while(|(x, y)| x == y).count();
     (a.len().max(b.len()) - end) as u64
 }
 

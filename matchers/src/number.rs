@@ -6,11 +6,7 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Decimal<'a> {
     /// `digits` × 10^`exponent`; no zero at either end of the digits, none at all for zero, which has no sign.
-    Value {
-        negative: bool,
-        digits: Cow<'a, str>,
-        exponent: i64,
-    },
+    Value { negative: bool, digits: Cow<'a, str>, exponent: i64 },
     /// Its exponent is beyond counting: compared by its text.
     Odd(String),
 }
@@ -31,45 +27,26 @@ impl<'a> Decimal<'a> {
         let len = digits.len();
         let digits = trim_end(digits);
         if digits.is_empty() {
-            return Self::Value {
-                negative: false,
-                digits,
-                exponent: 0,
-            };
+            return Self::Value { negative: false, digits, exponent: 0 };
         }
         // A length fits in an i64, the exponent that was written may not.
         let moved = (len - digits.len()) as i64 - fraction_len as i64;
-        match power
-            .parse::<i64>()
-            .ok()
-            .and_then(|power| power.checked_add(moved))
-        {
-            Some(exponent) => Self::Value {
-                negative,
-                digits,
-                exponent,
-            },
+        match power.parse::<i64>().ok().and_then(|power| power.checked_add(moved)) {
+            Some(exponent) => Self::Value { negative, digits, exponent },
             None => Self::Odd(text.to_ascii_lowercase().replace('+', "")),
         }
     }
 
     /// The digits before the point, if it is a positive number with this many of them.
     pub(crate) fn whole_part(&self, len: usize) -> Option<u64> {
-        let Self::Value {
-            negative: false,
-            digits,
-            exponent,
-        } = self
-        else {
+        let Self::Value { negative: false, digits, exponent } = self else {
             return None;
         };
         if (digits.len() as i64).checked_add(*exponent)? != len as i64 {
             return None;
         }
         let kept = &digits[..digits.len().min(len)];
-        kept.parse::<u64>()
-            .ok()?
-            .checked_mul(10_u64.checked_pow((len - kept.len()) as u32)?)
+        kept.parse::<u64>().ok()?.checked_mul(10_u64.checked_pow((len - kept.len()) as u32)?)
     }
 
     pub(crate) fn is_integer(&self) -> bool {
@@ -105,10 +82,7 @@ mod tests {
             &["0", "-0", "0.0", "0e99999999999999999999", "-0.0e5"],
             &["1500", "1.5e3", "15e2"],
             &["-0.001", "-1e-3"],
-            &[
-                "123456789012345678901234567890",
-                "12345678901234567890123456789e1",
-            ],
+            &["123456789012345678901234567890", "12345678901234567890123456789e1"],
         ] {
             for spelling in spellings {
                 assert_eq!(Decimal::of(spelling), Decimal::of(spellings[0]), "{spelling}");

@@ -24,10 +24,7 @@ pub struct Verdict {
 
 impl<'a> Pattern<'a> {
     pub fn new(recorded: &'a Request, policy: &'a Policy) -> Self {
-        Self {
-            tree: Tree::of(recorded, policy),
-            policy,
-        }
+        Self { tree: Tree::of(recorded, policy), policy }
     }
 
     pub fn check(&self, live: &Request) -> Verdict {
@@ -36,9 +33,7 @@ impl<'a> Pattern<'a> {
 
     /// `live` was read under the same policy.
     pub(crate) fn check_tree(&self, live: &Tree<'_>) -> Verdict {
-        Verdict {
-            differences: difference::between(&self.tree, live, Verdict::LIMIT),
-        }
+        Verdict { differences: difference::between(&self.tree, live, Verdict::LIMIT) }
     }
 }
 

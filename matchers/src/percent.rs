@@ -113,10 +113,7 @@ mod tests {
             ("a+b%20c", "a+b%20c"),
             ("100%", "100%"),
             ("%é", "%é"),
-            (
-                "bot%7b%7Bredacted%3Atelegram%3A1%7D%7D",
-                "bot{{redacted:telegram:1}}",
-            ),
+            ("bot%7b%7Bredacted%3Atelegram%3A1%7D%7D", "bot{{redacted:telegram:1}}"),
         ] {
             assert_eq!(settle_segment(raw), settled);
         }

@@ -21,10 +21,7 @@ pub(crate) enum Step<'a> {
 
 impl<'a> Place<'a> {
     pub(crate) fn root(name: &'a str) -> Self {
-        Self {
-            above: None,
-            step: Step::Key(name),
-        }
+        Self { above: None, step: Step::Key(name) }
     }
 
     pub(crate) fn key(&'a self, key: &'a str) -> Self {
@@ -50,10 +47,7 @@ impl<'a> Place<'a> {
     }
 
     fn down(&'a self, step: Step<'a>) -> Self {
-        Self {
-            above: Some(self),
-            step,
-        }
+        Self { above: Some(self), step }
     }
 }
 

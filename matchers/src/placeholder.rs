@@ -93,10 +93,7 @@ mod tests {
     #[test]
     fn the_number_of_a_placeholder_is_left_out_and_nothing_else() {
         for (text, plain) in [
-            (
-                "a {{redacted:key:12}} b {{redacted:x_y:3}}",
-                "a {{redacted:key:*}} b {{redacted:x_y:*}}",
-            ),
+            ("a {{redacted:key:12}} b {{redacted:x_y:3}}", "a {{redacted:key:*}} b {{redacted:x_y:*}}"),
             ("{{{redacted:key:1}}}", "{{{redacted:key:*}}}"),
             ("{{redacted:key:}}", "{{redacted:key:}}"),
             ("{{redacted::1}}", "{{redacted::1}}"),

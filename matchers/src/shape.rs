@@ -100,9 +100,8 @@ impl Reader<'_> {
 
     fn number(&mut self, len: usize, range: std::ops::RangeInclusive<u32>) -> Option<()> {
         let (digits, rest) = self.0.split_at_checked(len)?;
-        let value = digits.iter().try_fold(0, |sum, b| {
-            b.is_ascii_digit().then(|| sum * 10 + u32::from(b - b'0'))
-        })?;
+        let value =
+            digits.iter().try_fold(0, |sum, b| b.is_ascii_digit().then(|| sum * 10 + u32::from(b - b'0')))?;
         range.contains(&value).then(|| self.0 = rest)
     }
 
@@ -136,11 +135,7 @@ fn is_epoch_text(text: &str) -> bool {
 
 fn is_epoch(number: &Decimal<'_>) -> bool {
     let seconds = number.whole_part(10).is_some_and(|n| SECONDS.contains(&n));
-    seconds
-        || (number.is_integer()
-            && number
-                .whole_part(13)
-                .is_some_and(|n| SECONDS.contains(&(n / 1000))))
+    seconds || (number.is_integer() && number.whole_part(13).is_some_and(|n| SECONDS.contains(&(n / 1000))))
 }
 
 /// Ten digits are an order number as often as a time; the name decides.
@@ -152,9 +147,7 @@ fn tells_time(name: &str) -> bool {
     matches!(name.as_str(), "ts" | "t" | "iat" | "exp" | "nbf" | "at")
         || name.ends_with("_at")
         || name.ends_with("_ts")
-        || ["time", "date", "created", "updated", "expires", "nonce"]
-            .iter()
-            .any(|word| name.contains(word))
+        || ["time", "date", "created", "updated", "expires", "nonce"].iter().any(|word| name.contains(word))
 }
 
 const SECONDS: std::ops::Range<u64> = 1_400_000_000..2_400_000_000;
@@ -238,14 +231,8 @@ mod tests {
             assert_eq!(Shape::of_number(text, "ts"), Some(Shape::Epoch), "{text}");
             assert_eq!(Shape::of_text(text, "ts"), Some(Shape::Epoch), "{text}");
         }
-        for text in [
-            "1399999999",
-            "2400000000",
-            "170000000",
-            "17000000000",
-            "1700000000123.5",
-            "-1700000000",
-        ] {
+        for text in ["1399999999", "2400000000", "170000000", "17000000000", "1700000000123.5", "-1700000000"]
+        {
             assert_eq!(Shape::of_number(text, "ts"), None, "{text}");
             assert_eq!(Shape::of_text(text, "ts"), None, "{text}");
         }

@@ -109,19 +109,12 @@ impl<'a> Tree<'a> {
         field("host", &|_| Node::plain(&url.host));
         field("port", &|_| Node::Number(Cow::Owned(url.port.to_string()), None));
         field("path", &|scope| path(&url.path, scope, shapes));
-        field("query", &|scope| {
-            pairs::read(url.query.as_deref().unwrap_or(""), scope, shapes)
-        });
+        field("query", &|scope| pairs::read(url.query.as_deref().unwrap_or(""), scope, shapes));
         if policy.compare == Compare::Full {
-            field("headers", &|scope| {
-                headers(&request.headers, &policy.headers, scope)
-            });
+            field("headers", &|scope| headers(&request.headers, &policy.headers, scope));
             field("body", &|scope| body(request, scope, shapes));
         }
-        Self {
-            fields,
-            raw_body: request.body.bytes().map(|bytes| &bytes[..]),
-        }
+        Self { fields, raw_body: request.body.bytes().map(|bytes| &bytes[..]) }
     }
 }
 
@@ -131,10 +124,7 @@ impl<'a> Node<'a> {
     }
 
     fn plain(text: &'a str) -> Self {
-        Self::Text(Text {
-            text: placeholder::without_numbers(Cow::Borrowed(text)),
-            shape: None,
-        })
+        Self::Text(Text { text: placeholder::without_numbers(Cow::Borrowed(text)), shape: None })
     }
 }
 
@@ -209,16 +199,9 @@ fn headers<'a>(headers: &'a Headers, named: &[String], scope: &Scope<'_>) -> Nod
         let node = if placeholder::is_all_of(&value) {
             Node::Credential(placeholder::without_numbers(value))
         } else {
-            Node::Text(Text {
-                text: placeholder::without_numbers(value),
-                shape: None,
-            })
+            Node::Text(Text { text: placeholder::without_numbers(value), shape: None })
         };
-        Some(Member {
-            key: Cow::Owned(name),
-            occurrence: 0,
-            node,
-        })
+        Some(Member { key: Cow::Owned(name), occurrence: 0, node })
     };
     Node::Map(names.into_iter().filter_map(member).collect())
 }
@@ -245,10 +228,7 @@ fn body<'a>(request: &'a Request, scope: &Scope<'_>, shapes: Shapes) -> Node<'a>
     let bytes = match &request.body.content {
         Content::Bytes(bytes) => &bytes[..],
         Content::Omitted { size, sha256 } => {
-            return Node::Omitted {
-                size: *size,
-                sha256: *sha256,
-            };
+            return Node::Omitted { size: *size, sha256: *sha256 };
         }
     };
     let media = request.headers.media_type().unwrap_or_default();

@@ -13,9 +13,7 @@ pub(crate) struct Scope<'p> {
 
 impl<'p> Scope<'p> {
     pub(crate) fn of(paths: &'p [FieldPath]) -> Self {
-        Self {
-            open: paths.iter().map(|path| path.0.as_slice()).collect(),
-        }
+        Self { open: paths.iter().map(|path| path.0.as_slice()).collect() }
     }
 
     /// The scope one step down, or none where that step leads to a volatile field.

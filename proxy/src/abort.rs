@@ -30,11 +30,7 @@ pub(crate) struct Abort {
 
 impl Abort {
     pub(crate) fn new(breaker: Breaker, version: Version) -> Self {
-        Self {
-            breaker,
-            version,
-            scheduled: false,
-        }
+        Self { breaker, version, scheduled: false }
     }
 
     pub(crate) fn version(&self) -> Version {

@@ -34,19 +34,13 @@ pub(crate) fn miss(report: &MissReport, host: &str) -> Response<ReplyBody> {
         Provider::Other => json!({"error": {"message": message, "code": "wiretape_miss"}}),
     };
     let mut response = plain(MISS, "application/json", body.to_string());
-    response
-        .headers_mut()
-        .insert("x-wiretape-miss", HeaderValue::from_static("true"));
+    response.headers_mut().insert("x-wiretape-miss", HeaderValue::from_static("true"));
     response
 }
 
 /// Recording cannot go on, so nothing more is forwarded: traffic that is not on the cassette would be lost unseen.
 pub(crate) fn broken(reason: &str) -> Response<ReplyBody> {
-    plain(
-        502,
-        "text/plain",
-        format!("wiretape stopped recording: {reason}\n"),
-    )
+    plain(502, "text/plain", format!("wiretape stopped recording: {reason}\n"))
 }
 
 /// A request that makes no sense to a proxy.
@@ -74,10 +68,7 @@ pub fn explain(report: &MissReport) -> String {
     let mut text = match &report.why {
         Why::Denied => format!("{} {} is denied by the `hosts` rules", report.method, report.url),
         Why::Message { exchange, .. } => {
-            format!(
-                "the WebSocket client of {} left the recording, exchange {exchange}",
-                report.url
-            )
+            format!("the WebSocket client of {} left the recording, exchange {exchange}", report.url)
         }
         Why::Miss(_) => format!("no recorded exchange for {} {}", report.method, report.url),
     };
@@ -92,10 +83,7 @@ pub fn explain(report: &MissReport) -> String {
                 );
             }
             if played.len() > MOST_SHOWN {
-                push(
-                    &mut text,
-                    format_args!("\n  and so would {} more", played.len() - MOST_SHOWN),
-                );
+                push(&mut text, format_args!("\n  and so would {} more", played.len() - MOST_SHOWN));
             }
         }
         Why::Miss(Miss::NotKept { exchange }) => {
@@ -121,20 +109,11 @@ fn write_differences(text: &mut String, differences: &[Difference]) {
     let or_nothing = |value: &Option<String>| value.clone().unwrap_or_else(|| "(nothing)".to_owned());
     for difference in differences.iter().take(MOST_SHOWN) {
         push(text, format_args!("\n    {}", difference.path));
-        push(
-            text,
-            format_args!("\n      expected  {}", or_nothing(&difference.expected)),
-        );
-        push(
-            text,
-            format_args!("\n      actual    {}", or_nothing(&difference.actual)),
-        );
+        push(text, format_args!("\n      expected  {}", or_nothing(&difference.expected)));
+        push(text, format_args!("\n      actual    {}", or_nothing(&difference.actual)));
     }
     if differences.len() > MOST_SHOWN {
-        push(
-            text,
-            format_args!("\n    and {} more differences", differences.len() - MOST_SHOWN),
-        );
+        push(text, format_args!("\n    and {} more differences", differences.len() - MOST_SHOWN));
     }
 }
 
@@ -180,12 +159,7 @@ mod tests {
     use super::*;
 
     fn report(why: Why) -> MissReport {
-        MissReport {
-            call: 4,
-            method: "POST".into(),
-            url: "https://api.openai.com/v1/x".into(),
-            why,
-        }
+        MissReport { call: 4, method: "POST".into(), url: "https://api.openai.com/v1/x".into(), why }
     }
 
     #[test]
@@ -195,10 +169,7 @@ mod tests {
             expected: Some("\"List open issues\"".into()),
             actual: Some("\"List all open issues\"".into()),
         };
-        let near = NearMiss {
-            id: 4,
-            differences: vec![difference],
-        };
+        let near = NearMiss { id: 4, differences: vec![difference] };
         assert_eq!(
             explain(&report(Why::Miss(Miss::Unknown(vec![near])))),
             "no recorded exchange for POST https://api.openai.com/v1/x\n  near: exchange 4\n    \

@@ -23,10 +23,7 @@ use crate::{
 /// What hyper sends to the client.
 pub(crate) enum ReplyBody {
     /// Known whole. The guard learns that it went out.
-    Full {
-        data: Option<Bytes>,
-        guard: Option<DeliveryGuard>,
-    },
+    Full { data: Option<Bytes>, guard: Option<DeliveryGuard> },
     /// The rest of a plan.
     Steps(Box<Steps>),
     /// Comes from an upstream as we speak.
@@ -60,17 +57,11 @@ pub(crate) enum LivePiece {
 
 impl ReplyBody {
     pub(crate) fn full(data: Bytes) -> Self {
-        Self::Full {
-            data: Some(data).filter(|d| !d.is_empty()),
-            guard: None,
-        }
+        Self::Full { data: Some(data).filter(|d| !d.is_empty()), guard: None }
     }
 
     pub(crate) fn empty() -> Self {
-        Self::Full {
-            data: None,
-            guard: None,
-        }
+        Self::Full { data: None, guard: None }
     }
 
     /// A body that is known whole, and whose delivery matters.
@@ -80,10 +71,7 @@ impl ReplyBody {
             guard.delivered();
             return Self::empty();
         }
-        Self::Full {
-            data: Some(data),
-            guard: Some(guard),
-        }
+        Self::Full { data: Some(data), guard: Some(guard) }
     }
 
     pub(crate) fn steps(
@@ -93,23 +81,11 @@ impl ReplyBody {
         guard: DeliveryGuard,
     ) -> Self {
         let guard = Some(guard);
-        Self::Steps(Box::new(Steps {
-            steps,
-            length,
-            waiting: None,
-            flush: false,
-            abort,
-            guard,
-        }))
+        Self::Steps(Box::new(Steps { steps, length, waiting: None, flush: false, abort, guard }))
     }
 
     pub(crate) fn live(pieces: mpsc::Receiver<LivePiece>, length: Option<u64>, abort: Abort) -> Self {
-        Self::Live(Live {
-            pieces,
-            length,
-            waiting: None,
-            abort,
-        })
+        Self::Live(Live { pieces, length, waiting: None, abort })
     }
 }
 

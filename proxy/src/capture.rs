@@ -27,14 +27,7 @@ pub(crate) enum Extent {
 
 impl Capture {
     pub(crate) fn new(limit: usize, start: Instant) -> Self {
-        Self {
-            kept: BytesMut::new(),
-            frames: Vec::new(),
-            last: start,
-            size: 0,
-            limit,
-            overflow: None,
-        }
+        Self { kept: BytesMut::new(), frames: Vec::new(), last: start, size: 0, limit, overflow: None }
     }
 
     pub(crate) fn push(&mut self, data: &Bytes, now: Instant) {
@@ -56,8 +49,7 @@ impl Capture {
             return;
         }
         self.kept.extend_from_slice(data);
-        self.frames
-            .push((data.len(), now.saturating_duration_since(self.last)));
+        self.frames.push((data.len(), now.saturating_duration_since(self.last)));
         self.last = now;
     }
 
@@ -69,13 +61,7 @@ impl Capture {
     pub(crate) fn into_body(self, headers: &Headers, extent: Extent) -> Body {
         if let Some(hash) = self.overflow {
             let sha256 = Sha256(hash.finalize().into());
-            return Body {
-                content: Content::Omitted {
-                    size: self.size,
-                    sha256,
-                },
-                ..Body::empty()
-            };
+            return Body { content: Content::Omitted { size: self.size, sha256 }, ..Body::empty() };
         }
         let wire = self.kept.freeze();
         let codings = match extent {
@@ -84,11 +70,7 @@ impl Capture {
         };
         let streamed = is_stream(headers, &self.frames, self.limit);
         let as_sent = || Body {
-            frames: if streamed {
-                frames(&self.frames)
-            } else {
-                Vec::new()
-            },
+            frames: if streamed { frames(&self.frames) } else { Vec::new() },
             ..Body::from_bytes(wire.clone())
         };
         if codings.is_empty() {
@@ -102,16 +84,8 @@ impl Capture {
         });
         match decode_frames(&codings, pieces, self.limit) {
             Ok((content, ends)) => {
-                let frames = if streamed {
-                    decoded_frames(&self.frames, &ends)
-                } else {
-                    Vec::new()
-                };
-                Body {
-                    codings,
-                    frames,
-                    ..Body::from_bytes(content)
-                }
+                let frames = if streamed { decoded_frames(&self.frames, &ends) } else { Vec::new() };
+                Body { codings, frames, ..Body::from_bytes(content) }
             }
             // A lying or unknown coding: what was on the wire is kept as it was.
             Err(_) => as_sent(),
@@ -126,12 +100,7 @@ fn is_stream(headers: &Headers, frames: &[(usize, Duration)], limit: usize) -> b
 }
 
 fn frames(cuts: &[(usize, Duration)]) -> Vec<Frame> {
-    cuts.iter()
-        .map(|&(len, after)| Frame {
-            len,
-            after: whole_ms(after),
-        })
-        .collect()
+    cuts.iter().map(|&(len, after)| Frame { len, after: whole_ms(after) }).collect()
 }
 
 /// The cuts of the decoded content. A frame that decoded to nothing lends its time to the next one.
@@ -141,10 +110,7 @@ fn decoded_frames(cuts: &[(usize, Duration)], ends: &[usize]) -> Vec<Frame> {
     for ((_, after), &end) in cuts.iter().zip(ends) {
         waited += *after;
         if end > start {
-            frames.push(Frame {
-                len: end - start,
-                after: whole_ms(waited),
-            });
+            frames.push(Frame { len: end - start, after: whole_ms(waited) });
             (start, waited) = (end, Duration::ZERO);
         }
     }
@@ -200,10 +166,7 @@ mod tests {
         let second = encoder.push(b"data: bb\n\n").unwrap();
         let tail = encoder.finish().unwrap();
         let capture = captured(&[(&first, 1), (&second, 2), (&tail, 3)], 999);
-        let of = headers(&[
-            ("content-type", "text/event-stream"),
-            ("content-encoding", "gzip"),
-        ]);
+        let of = headers(&[("content-type", "text/event-stream"), ("content-encoding", "gzip")]);
         let body = capture.into_body(&of, Extent::Whole);
         assert_eq!(body.bytes().unwrap().as_ref(), b"data: a\n\ndata: bb\n\n");
         assert_eq!(body.codings, [Coding::Gzip]);
@@ -214,10 +177,7 @@ mod tests {
     fn a_body_that_lies_about_its_coding_or_broke_off_is_kept_as_sent() {
         let of = headers(&[("content-encoding", "gzip")]);
         let lie = captured(&[(b"plain", 0)], 99).into_body(&of, Extent::Whole);
-        assert_eq!(
-            (lie.bytes().unwrap().as_ref(), lie.codings.len()),
-            (b"plain".as_slice(), 0)
-        );
+        assert_eq!((lie.bytes().unwrap().as_ref(), lie.codings.len()), (b"plain".as_slice(), 0));
         let part = captured(&[(b"\x1f\x8b", 0)], 99).into_body(&of, Extent::Part);
         assert_eq!(part.codings.len(), 0);
     }
@@ -227,12 +187,6 @@ mod tests {
         let capture = captured(&[(b"abc", 0), (b"def", 0), (b"ghi", 0)], 5);
         assert!(capture.kept.is_empty());
         let body = capture.into_body(&headers(&[]), Extent::Whole);
-        assert_eq!(
-            body.content,
-            Content::Omitted {
-                size: 9,
-                sha256: Sha256::of(b"abcdefghi")
-            }
-        );
+        assert_eq!(body.content, Content::Omitted { size: 9, sha256: Sha256::of(b"abcdefghi") });
     }
 }

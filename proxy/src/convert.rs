@@ -14,16 +14,9 @@ pub struct Origin {
 
 impl Origin {
     pub fn new(scheme: Scheme, host: &str, port: Option<u16>) -> Self {
-        let host = host
-            .trim_start_matches('[')
-            .trim_end_matches(']')
-            .trim_end_matches('.')
-            .to_ascii_lowercase();
-        Self {
-            scheme,
-            host,
-            port: port.unwrap_or(scheme.default_port()),
-        }
+        let host =
+            host.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.').to_ascii_lowercase();
+        Self { scheme, host, port: port.unwrap_or(scheme.default_port()) }
     }
 
     pub fn url(&self, uri: &http::Uri) -> Result<Url, UrlError> {
@@ -37,16 +30,8 @@ impl Origin {
 
     /// `host` or `host:port`, as a `host` header holds it.
     pub fn authority(&self) -> String {
-        let host = if self.host.contains(':') {
-            format!("[{}]", self.host)
-        } else {
-            self.host.clone()
-        };
-        if self.port == self.scheme.default_port() {
-            host
-        } else {
-            format!("{host}:{}", self.port)
-        }
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        if self.port == self.scheme.default_port() { host } else { format!("{host}:{}", self.port) }
     }
 }
 
@@ -153,27 +138,19 @@ mod tests {
             ("te", "trailers"),
             ("x-last", "4"),
         ]);
-        assert_eq!(
-            names(&end_to_end(&map, Upgrade::Drop)),
-            ["x-first", "te", "x-last"]
-        );
+        assert_eq!(names(&end_to_end(&map, Upgrade::Drop)), ["x-first", "te", "x-last"]);
     }
 
     #[test]
     fn cookie_crumbs_are_joined() {
-        let headers = end_to_end(
-            &map(&[("cookie", "a=1"), ("accept", "*/*"), ("cookie", "b=2")]),
-            Upgrade::Drop,
-        );
+        let headers =
+            end_to_end(&map(&[("cookie", "a=1"), ("accept", "*/*"), ("cookie", "b=2")]), Upgrade::Drop);
         assert_eq!(headers.text("cookie"), Some("a=1; b=2"));
     }
 
     #[test]
     fn an_ipv6_origin_gets_its_brackets_back() {
         let origin = Origin::new(Scheme::Https, "[::1]", Some(8443));
-        assert_eq!(
-            (origin.host.as_str(), origin.authority().as_str()),
-            ("::1", "[::1]:8443")
-        );
+        assert_eq!((origin.host.as_str(), origin.authority().as_str()), ("::1", "[::1]:8443"));
     }
 }

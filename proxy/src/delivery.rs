@@ -12,10 +12,7 @@ pub(crate) struct DeliveryGuard {
 
 impl DeliveryGuard {
     pub(crate) fn new(ticket: Ticket, call: CallInHand) -> Self {
-        Self {
-            ticket: Some(ticket),
-            call,
-        }
+        Self { ticket: Some(ticket), call }
     }
 
     pub(crate) fn call(&mut self) -> &mut CallInHand {

@@ -73,10 +73,7 @@ async fn forward(
         let status = interim.status().as_u16();
         if status != 100 {
             let headers = convert::end_to_end(interim.headers(), Upgrade::Drop);
-            hints
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(Informational { status, headers });
+            hints.lock().unwrap_or_else(PoisonError::into_inner).push(Informational { status, headers });
         }
     });
     match upstream.send(request).await {
@@ -99,13 +96,8 @@ pub(crate) fn outgoing<B>(origin: &Origin, asked: &Asked, body: B) -> Result<Req
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
-    let uri: Uri = format!(
-        "{}://{}{}",
-        origin.scheme.as_str(),
-        origin.authority(),
-        asked.url.target()
-    )
-    .parse()?;
+    let uri: Uri =
+        format!("{}://{}{}", origin.scheme.as_str(), origin.authority(), asked.url.target()).parse()?;
     let mut request = Request::builder()
         .method(asked.method.as_str())
         .uri(uri)
@@ -131,13 +123,7 @@ pub(crate) struct Recording {
 
 impl Recording {
     pub(crate) fn new(call: CallInHand, asked: Asked, copy: Option<CopyHandle>) -> Self {
-        Self {
-            call,
-            asked,
-            copy,
-            informational: Arc::default(),
-            kept: false,
-        }
+        Self { call, asked, copy, informational: Arc::default(), kept: false }
     }
 
     pub(crate) fn respond(
@@ -147,8 +133,7 @@ impl Recording {
     ) -> Result<Response<ReplyBody>, Aborted> {
         let after = self.call.began().elapsed();
         let (parts, body) = response.into_parts();
-        self.call
-            .answered(Provenance::Live, None, Outcome::Status(parts.status.as_u16()));
+        self.call.answered(Provenance::Live, None, Outcome::Status(parts.status.as_u16()));
         let headers = convert::end_to_end(&parts.headers, Upgrade::Drop);
         let reason = parts.extensions.get::<hyper::ext::ReasonPhrase>();
         let reason = reason.and_then(|r| String::from_utf8(r.as_bytes().to_vec()).ok());
@@ -167,42 +152,22 @@ impl Recording {
             end: End::Whole,
         };
         let length = body.size_hint().exact();
-        let announced = cassettes::Head {
-            status: head.status,
-            reason: head.reason.clone(),
-            headers,
-            length: None,
-        };
+        let announced =
+            cassettes::Head { status: head.status, reason: head.reason.clone(), headers, length: None };
         let session = Arc::clone(self.call.session());
-        let limit = if self.copy.is_some() {
-            session.max_body()
-        } else {
-            0
-        };
-        let pump = Pump {
-            recording: self,
-            head,
-            capture: Capture::new(limit, Instant::now()),
-            expected: length,
-        };
+        let limit = if self.copy.is_some() { session.max_body() } else { 0 };
+        let pump =
+            Pump { recording: self, head, capture: Capture::new(limit, Instant::now()), expected: length };
         if body.is_end_stream() {
             return match pump.keep(End::Whole, Headers::new()) {
-                Ok(()) => Ok(crate::handler::response(
-                    announced,
-                    ReplyBody::empty(),
-                    abort.version(),
-                )),
+                Ok(()) => Ok(crate::handler::response(announced, ReplyBody::empty(), abort.version())),
                 Err(reason) => Ok(answers::broken(&reason)),
             };
         }
         let (pieces, receiver) = mpsc::channel(1);
         session.tasks().spawn(pump.run(body, pieces));
         let version = abort.version();
-        Ok(crate::handler::response(
-            announced,
-            ReplyBody::live(receiver, length, abort),
-            version,
-        ))
+        Ok(crate::handler::response(announced, ReplyBody::live(receiver, length, abort), version))
     }
 
     fn keep_fault(&mut self, fault: Fault) {
@@ -229,10 +194,7 @@ impl Recording {
             request: asked.with(capture, request, trailers),
             reply,
         };
-        self.call
-            .session()
-            .keep(self.call.seq(), exchange)
-            .map_err(|e| e.to_string())
+        self.call.session().keep(self.call.seq(), exchange).map_err(|e| e.to_string())
     }
 }
 
@@ -258,9 +220,7 @@ impl Pump {
     async fn run(mut self, mut body: Incoming, pieces: mpsc::Sender<LivePiece>) {
         let mut left: Option<tokio::time::Instant> = None;
         loop {
-            let give_up = left.map_or(tokio::time::Instant::now() + IDLE, |left| {
-                left + AFTER_CLIENT_LEFT
-            });
+            let give_up = left.map_or(tokio::time::Instant::now() + IDLE, |left| left + AFTER_CLIENT_LEFT);
             let next = tokio::select! {
                 frame = body.frame() => frame,
                 () = pieces.closed(), if left.is_none() => {
@@ -280,21 +240,16 @@ impl Pump {
                     if let Some(data) = frame.data_ref() {
                         self.capture.push(data, Instant::now());
                     }
-                    let trailers = frame
-                        .trailers_ref()
-                        .map(|t| convert::end_to_end(t, Upgrade::Drop));
+                    let trailers = frame.trailers_ref().map(|t| convert::end_to_end(t, Upgrade::Drop));
                     let is_last = trailers.is_some()
                         || body.is_end_stream()
-                        || self
-                            .expected
-                            .is_some_and(|expected| self.capture.size() >= expected);
+                        || self.expected.is_some_and(|expected| self.capture.size() >= expected);
                     if !is_last {
                         let _ = pieces.send(LivePiece::Frame(frame)).await;
                         continue;
                     }
                     // Written down before the client gets the last byte of it.
-                    self.finish(End::Whole, trailers.unwrap_or_default(), &pieces, Some(frame))
-                        .await;
+                    self.finish(End::Whole, trailers.unwrap_or_default(), &pieces, Some(frame)).await;
                     return;
                 }
                 None => {
@@ -343,20 +298,11 @@ impl Pump {
     }
 
     fn keep(self, end: End, trailers: Headers) -> Result<(), String> {
-        let Self {
-            mut recording,
-            mut head,
-            capture,
-            ..
-        } = self;
+        let Self { mut recording, mut head, capture, .. } = self;
         if recording.copy.is_none() {
             return Ok(());
         }
-        let extent = if end == End::Whole {
-            Extent::Whole
-        } else {
-            Extent::Part
-        };
+        let extent = if end == End::Whole { Extent::Whole } else { Extent::Part };
         head.body = capture.into_body(&head.headers, extent);
         let is_head = recording.asked.method == "HEAD" || matches!(head.status, 204 | 304);
         if end == End::Whole && !is_head {

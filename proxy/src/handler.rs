@@ -45,13 +45,7 @@ impl Asked {
         let mut headers = self.headers;
         // Both sides make their own framing; the body tells its length.
         headers.retain(|h| h.name() != "content-length");
-        Request {
-            method: self.method,
-            url: self.url,
-            headers,
-            body,
-            trailers,
-        }
+        Request { method: self.method, url: self.url, headers, body, trailers }
     }
 }
 
@@ -66,17 +60,9 @@ pub(crate) async fn handle(
         Err(error) => return Ok(answers::bad_request(&error.to_string())),
     };
     let abort = Abort::new(client.breaker.clone(), request.version());
-    let mut call = CallInHand::new(
-        Arc::clone(&client.session),
-        request.method().as_str(),
-        url.clone(),
-    );
+    let mut call = CallInHand::new(Arc::clone(&client.session), request.method().as_str(), url.clone());
     let is_websocket = websocket::is_handshake(&request);
-    let keep = if is_websocket {
-        Upgrade::Keep
-    } else {
-        Upgrade::Drop
-    };
+    let keep = if is_websocket { Upgrade::Keep } else { Upgrade::Drop };
     let asked = Asked {
         method: request.method().as_str().to_owned(),
         url,
@@ -123,11 +109,7 @@ async fn replay(
     let (capture, trailers) = upload.read_all().await?;
     let live = Scrubber::new().request(asked.with(capture, Extent::Whole, trailers));
     match client.session.decide(call.seq(), &live) {
-        Some(Decision::Play {
-            ticket,
-            exchange,
-            plan,
-        }) => {
+        Some(Decision::Play { ticket, exchange, plan }) => {
             let guard = DeliveryGuard::new(ticket, call);
             match upgrade {
                 Some(upgrade) => websocket::replay(client, upgrade, head, plan, exchange, guard, abort).await,
@@ -158,18 +140,10 @@ async fn auto(
     upload.buffer().await?;
     // A body too large to keep is not on the cassette either.
     if let Some((capture, trailers)) = upload.copy() {
-        let head = Asked {
-            method: asked.method.clone(),
-            url: asked.url.clone(),
-            headers: asked.headers.clone(),
-        };
+        let head =
+            Asked { method: asked.method.clone(), url: asked.url.clone(), headers: asked.headers.clone() };
         let live = Scrubber::new().request(head.with(capture, Extent::Whole, trailers));
-        if let Some(Decision::Play {
-            ticket,
-            exchange,
-            plan,
-        }) = client.session.decide(call.seq(), &live)
-        {
+        if let Some(Decision::Play { ticket, exchange, plan }) = client.session.decide(call.seq(), &live) {
             return perform(plan, exchange, DeliveryGuard::new(ticket, call), abort).await;
         }
     }
@@ -191,26 +165,18 @@ pub(crate) async fn perform(
         match step {
             Step::Wait(duration) => tokio::time::sleep(duration).await,
             Step::Head(head) => {
-                guard
-                    .call()
-                    .answered(Provenance::Cassette, Some(exchange), Outcome::Status(head.status));
+                guard.call().answered(Provenance::Cassette, Some(exchange), Outcome::Status(head.status));
                 let length = head.length;
                 let body = body_of(steps, length, abort.clone(), guard);
                 return Ok(response(head, body, abort.version()));
             }
             Step::Abort(fault) => {
-                guard
-                    .call()
-                    .answered(Provenance::Cassette, Some(exchange), Outcome::Fault(fault));
+                guard.call().answered(Provenance::Cassette, Some(exchange), Outcome::Fault(fault));
                 guard.delivered();
                 return Err(abort.now(fault));
             }
             Step::Linger => {
-                guard.call().answered(
-                    Provenance::Cassette,
-                    Some(exchange),
-                    Outcome::Fault(Fault::Stalled),
-                );
+                guard.call().answered(Provenance::Cassette, Some(exchange), Outcome::Fault(Fault::Stalled));
                 guard.delivered();
                 // Ends when the client gives up: hyper drops this future then.
                 future::pending::<()>().await;
@@ -244,15 +210,10 @@ pub(crate) fn response(head: Head, body: ReplyBody, version: Version) -> Respons
     *response.status_mut() = StatusCode::from_u16(head.status).unwrap_or(StatusCode::BAD_GATEWAY);
     *response.headers_mut() = convert::to_map(&head.headers);
     if let Some(length) = head.length {
-        response
-            .headers_mut()
-            .insert(http::header::CONTENT_LENGTH, length.into());
+        response.headers_mut().insert(http::header::CONTENT_LENGTH, length.into());
     }
     if version < Version::HTTP_2 {
-        if let Some(reason) = head
-            .reason
-            .and_then(|r| hyper::ext::ReasonPhrase::try_from(r).ok())
-        {
+        if let Some(reason) = head.reason.and_then(|r| hyper::ext::ReasonPhrase::try_from(r).ok()) {
             response.extensions_mut().insert(reason);
         }
     }

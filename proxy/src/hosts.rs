@@ -24,10 +24,7 @@ impl HostRules {
     }
 
     pub fn of(&self, host: &str) -> HostPolicy {
-        self.0
-            .iter()
-            .find(|(glob, _)| glob.matches(host))
-            .map_or(HostPolicy::Follow, |(_, policy)| *policy)
+        self.0.iter().find(|(glob, _)| glob.matches(host)).map_or(HostPolicy::Follow, |(_, policy)| *policy)
     }
 
     pub fn any_live(&self) -> bool {
@@ -38,13 +35,8 @@ impl HostRules {
 impl HostGlob {
     /// `None` for a star anywhere but in front.
     pub fn parse(text: &str) -> Option<Self> {
-        let name = text
-            .strip_prefix("*.")
-            .or_else(|| text.strip_prefix('*'))
-            .unwrap_or(text);
-        let plain = name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "-._:".contains(c));
+        let name = text.strip_prefix("*.").or_else(|| text.strip_prefix('*')).unwrap_or(text);
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-._:".contains(c));
         (!text.is_empty() && plain).then(|| Self(text.to_ascii_lowercase()))
     }
 

@@ -49,10 +49,7 @@ pub struct ProxyConfig {
 #[derive(Debug, Error)]
 pub enum ProxyError {
     #[error("cannot listen on {address}: {source}")]
-    Listen {
-        address: SocketAddr,
-        source: std::io::Error,
-    },
+    Listen { address: SocketAddr, source: std::io::Error },
 }
 
 /// A running proxy. Dropped, it stops.
@@ -70,10 +67,7 @@ pub(crate) struct Listening(Mutex<Vec<SocketAddr>>);
 
 impl Listening {
     fn add(&self, address: SocketAddr) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(address);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(address);
     }
 
     pub(crate) fn is_ours(&self, address: SocketAddr) -> bool {
@@ -109,12 +103,7 @@ impl Proxy {
             let any_port = SocketAddr::new(config.listen.ip(), 0);
             reverse.push(listen(any_port, Some(origin), &shared, &ours).await?);
         }
-        Ok(Self {
-            address,
-            reverse,
-            session,
-            stop,
-        })
+        Ok(Self { address, reverse, session, stop })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -220,11 +209,7 @@ async fn serve<I>(io: I, breaker: Breaker, entry: Entry, shared: Arc<Shared>)
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let client = Client {
-        session: Arc::clone(&shared.session),
-        upstream: shared.upstream.clone(),
-        breaker,
-    };
+    let client = Client { session: Arc::clone(&shared.session), upstream: shared.upstream.clone(), breaker };
     let service = service_fn(move |request: Request<Incoming>| {
         let (client, entry, shared) = (client.clone(), entry.clone(), Arc::clone(&shared));
         async move { route(client, entry, shared, request).await }
@@ -247,10 +232,7 @@ where
         .max_header_list_size(MAX_HEADER_LIST)
         .adaptive_window(true);
     // A client that breaks off is no error of ours.
-    if let Err(error) = builder
-        .serve_connection_with_upgrades(TokioIo::new(io), service)
-        .await
-    {
+    if let Err(error) = builder.serve_connection_with_upgrades(TokioIo::new(io), service).await {
         tracing::debug!(%error, "connection ended");
     }
 }
@@ -279,10 +261,7 @@ async fn route(
 
 /// Opens a tunnel that ends here: what the client sends through it is read by us.
 fn connect(client: Client, shared: Arc<Shared>, request: Request<Incoming>) -> Response<ReplyBody> {
-    let target = request
-        .uri()
-        .authority()
-        .and_then(|a| Some((a.host().to_owned(), a.port_u16()?)));
+    let target = request.uri().authority().and_then(|a| Some((a.host().to_owned(), a.port_u16()?)));
     let Some((host, port)) = target else {
         return answers::bad_request("CONNECT needs HOST:PORT");
     };
@@ -351,16 +330,7 @@ fn absolute_origin(uri: &Uri) -> Option<Origin> {
 
 fn inner_host(request: &Request<Incoming>) -> Option<String> {
     let authority = request.uri().authority().map(|a| a.as_str().to_owned());
-    authority.or_else(|| {
-        Some(
-            request
-                .headers()
-                .get(http::header::HOST)?
-                .to_str()
-                .ok()?
-                .to_owned(),
-        )
-    })
+    authority.or_else(|| Some(request.headers().get(http::header::HOST)?.to_str().ok()?.to_owned()))
 }
 
 /// Whether a `host` value names the origin that the tunnel leads to.

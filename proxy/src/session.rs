@@ -127,12 +127,8 @@ struct Notes {
 
 impl Session {
     pub fn new(config: SessionConfig) -> Self {
-        let recorder = config.journal.map(|journal| {
-            Mutex::new(Recorder {
-                scrubber: Scrubber::new(),
-                journal,
-            })
-        });
+        let recorder =
+            config.journal.map(|journal| Mutex::new(Recorder { scrubber: Scrubber::new(), journal }));
         Self {
             mode: config.mode,
             hosts: config.hosts,
@@ -176,10 +172,7 @@ impl Session {
 
     /// Ends recording and gives the journal back.
     pub fn into_journal(self) -> Option<Journal> {
-        let recorder = self
-            .recorder?
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+        let recorder = self.recorder?.into_inner().unwrap_or_else(PoisonError::into_inner);
         Some(recorder.journal)
     }
 
@@ -204,16 +197,11 @@ impl Session {
     }
 
     pub(crate) fn decide(&self, call: u32, request: &Scrubbed<Request>) -> Option<Decision> {
-        self.player
-            .as_ref()
-            .map(|player| lock(player).decide(call, request))
+        self.player.as_ref().map(|player| lock(player).decide(call, request))
     }
 
     pub(crate) fn policy(&self) -> matchers::Policy {
-        self.player
-            .as_ref()
-            .map(|player| lock(player).policy().clone())
-            .unwrap_or_default()
+        self.player.as_ref().map(|player| lock(player).policy().clone()).unwrap_or_default()
     }
 
     pub(crate) fn settle_ticket(&self, ticket: Ticket, delivery: Delivery) {
@@ -306,11 +294,7 @@ impl CallInHand {
             url: Scrubber::new().url(url).to_string(),
             outcome: Outcome::Fault(Fault::Stalled),
         };
-        Self {
-            session,
-            call,
-            began: Instant::now(),
-        }
+        Self { session, call, began: Instant::now() }
     }
 
     pub(crate) fn seq(&self) -> u32 {
@@ -336,11 +320,8 @@ impl CallInHand {
     }
 
     pub(crate) fn missed(&mut self, why: Why) -> MissReport {
-        let outcome = if why == Why::Denied {
-            Outcome::Denied
-        } else {
-            Outcome::Status(crate::answers::MISS)
-        };
+        let outcome =
+            if why == Why::Denied { Outcome::Denied } else { Outcome::Status(crate::answers::MISS) };
         self.answered(Provenance::Miss, None, outcome);
         let report = MissReport {
             call: self.call.seq,

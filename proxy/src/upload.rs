@@ -38,19 +38,10 @@ pub(crate) struct Copy {
 
 impl Upload {
     pub(crate) fn new(request: http::Request<Incoming>, limit: usize, start: Instant) -> Self {
-        let copy = Copy {
-            capture: Capture::new(limit, start),
-            trailers: Headers::new(),
-        };
+        let copy = Copy { capture: Capture::new(limit, start), trailers: Headers::new() };
         let body = request.into_body();
         let rest = (!body.is_end_stream()).then_some(body);
-        Self {
-            ahead: VecDeque::new(),
-            rest,
-            copy: Arc::new(Mutex::new(copy)),
-            limit,
-            start,
-        }
+        Self { ahead: VecDeque::new(), rest, copy: Arc::new(Mutex::new(copy)), limit, start }
     }
 
     /// Reads to the end and keeps only the copy.
@@ -87,22 +78,13 @@ impl Upload {
         for data in self.ahead.iter().filter_map(Frame::data_ref) {
             capture.push(data, self.start);
         }
-        let trailers = self
-            .copy
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .trailers
-            .clone();
+        let trailers = self.copy.lock().unwrap_or_else(PoisonError::into_inner).trailers.clone();
         Some((capture, trailers))
     }
 
     /// A handle on the copy that outlives the upload.
     pub(crate) fn handle(&self) -> CopyHandle {
-        CopyHandle {
-            copy: Arc::clone(&self.copy),
-            limit: self.limit,
-            start: self.start,
-        }
+        CopyHandle { copy: Arc::clone(&self.copy), limit: self.limit, start: self.start }
     }
 
     fn taken(&self) -> (Capture, Headers) {
@@ -159,16 +141,8 @@ impl Body for Upload {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let ahead: u64 = self
-            .ahead
-            .iter()
-            .filter_map(Frame::data_ref)
-            .map(|d| d.len() as u64)
-            .sum();
-        let rest = self
-            .rest
-            .as_ref()
-            .map_or_else(|| SizeHint::with_exact(0), Body::size_hint);
+        let ahead: u64 = self.ahead.iter().filter_map(Frame::data_ref).map(|d| d.len() as u64).sum();
+        let rest = self.rest.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint);
         let mut hint = SizeHint::new();
         hint.set_lower(ahead + rest.lower());
         if let Some(upper) = rest.upper() {

@@ -64,11 +64,7 @@ impl Upstream {
             .http2_adaptive_window(true)
             .http1_max_headers(MAX_HEADERS)
             .build(dialer.clone());
-        Self {
-            pooled,
-            dialer,
-            first_byte_timeout: config.first_byte_timeout,
-        }
+        Self { pooled, dialer, first_byte_timeout: config.first_byte_timeout }
     }
 
     /// Sends a request over a pooled connection.
@@ -89,12 +85,7 @@ impl Upstream {
         origin: &Origin,
         request: Request<Outgoing>,
     ) -> Result<Response<Incoming>, UpstreamError> {
-        let io = self
-            .dialer
-            .with_alpn(Alpn::Http1)
-            .dial(origin)
-            .await
-            .map_err(|e| classify(&*e))?;
+        let io = self.dialer.with_alpn(Alpn::Http1).dial(origin).await.map_err(|e| classify(&*e))?;
         let (mut sender, connection) = hyper::client::conn::http1::handshake::<_, Outgoing>(TokioIo::new(io))
             .await
             .map_err(|e| classify(&e))?;

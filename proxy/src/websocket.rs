@@ -56,9 +56,7 @@ pub(crate) struct Handshake {
 impl Handshake {
     pub(crate) fn of<B>(request: &Request<B>) -> Self {
         let key = request.headers().get(header::SEC_WEBSOCKET_KEY);
-        Self {
-            accept: key.map(|key| derive_accept_key(key.as_bytes())),
-        }
+        Self { accept: key.map(|key| derive_accept_key(key.as_bytes())) }
     }
 
     fn answer(&self, headers: &Headers) -> Response<ReplyBody> {
@@ -109,31 +107,14 @@ pub(crate) async fn auto(
     call: CallInHand,
     abort: Abort,
 ) -> Result<Response<ReplyBody>, Aborted> {
-    let head = Asked {
-        method: asked.method.clone(),
-        url: asked.url.clone(),
-        headers: asked.headers.clone(),
-    };
+    let head = Asked { method: asked.method.clone(), url: asked.url.clone(), headers: asked.headers.clone() };
     let nothing = Capture::new(0, Instant::now());
     let live = Scrubber::new().request(head.with(nothing, Extent::Whole, Headers::new()));
-    if let Some(Decision::Play {
-        ticket,
-        exchange,
-        plan,
-    }) = client.session.decide(call.seq(), &live)
-    {
+    if let Some(Decision::Play { ticket, exchange, plan }) = client.session.decide(call.seq(), &live) {
         let handshake = Handshake::of(&request);
         let upgrade = hyper::upgrade::on(&mut request);
-        return replay(
-            client,
-            upgrade,
-            handshake,
-            plan,
-            exchange,
-            DeliveryGuard::new(ticket, call),
-            abort,
-        )
-        .await;
+        return replay(client, upgrade, handshake, plan, exchange, DeliveryGuard::new(ticket, call), abort)
+            .await;
     }
     if let Some(reason) = client.session.broken() {
         return Ok(answers::broken(&reason));
@@ -182,9 +163,7 @@ async fn forward(
     let after = recording.call.began().elapsed();
     let from_upstream = hyper::upgrade::on(&mut response);
     let headers = reply_headers(response.headers());
-    recording
-        .call
-        .answered(Provenance::Live, None, Outcome::Status(101));
+    recording.call.answered(Provenance::Live, None, Outcome::Status(101));
     let answer = handshake.answer(&headers);
     client.session.tasks().spawn(async move {
         let (Ok(theirs), Ok(ours)) = (from_upstream.await, from_client.await) else {
@@ -219,13 +198,8 @@ pub(crate) async fn replay(
     mut guard: DeliveryGuard,
     abort: Abort,
 ) -> Result<Response<ReplyBody>, Aborted> {
-    let [
-        before @ ..,
-        Step::Head(Head {
-            status: 101, headers, ..
-        }),
-        Step::Converse(messages),
-    ] = plan.steps.as_slice()
+    let [before @ .., Step::Head(Head { status: 101, headers, .. }), Step::Converse(messages)] =
+        plan.steps.as_slice()
     else {
         return handler::perform(plan, exchange, guard, abort).await;
     };
@@ -234,9 +208,7 @@ pub(crate) async fn replay(
             tokio::time::sleep(*duration).await;
         }
     }
-    guard
-        .call()
-        .answered(Provenance::Cassette, Some(exchange), Outcome::Status(101));
+    guard.call().answered(Provenance::Cassette, Some(exchange), Outcome::Status(101));
     let answer = handshake.answer(headers);
     let dialogue = Dialogue::new(messages.clone(), client.session.policy());
     client.session.tasks().spawn(async move {
@@ -274,17 +246,9 @@ async fn perform(mut socket: Socket, mut dialogue: Dialogue, exchange: u32, mut 
                     Err(_) if is_close => return,
                     Err(differences) => {
                         guard.broken();
-                        guard.call().missed(Why::Message {
-                            exchange,
-                            differences,
-                        });
+                        guard.call().missed(Why::Message { exchange, differences });
                         let reason = Utf8Bytes::from_static("this message is not on the cassette");
-                        let _ = socket
-                            .close(Some(CloseFrame {
-                                code: CloseCode::Policy,
-                                reason,
-                            }))
-                            .await;
+                        let _ = socket.close(Some(CloseFrame { code: CloseCode::Policy, reason })).await;
                         return;
                     }
                 }
@@ -295,10 +259,7 @@ async fn perform(mut socket: Socket, mut dialogue: Dialogue, exchange: u32, mut 
                 while let Some(piece) = next_piece(&mut socket).await {
                     if let Err(differences) = dialogue.heard(&piece) {
                         if !matches!(piece, Piece::Close(_)) {
-                            guard.call().missed(Why::Message {
-                                exchange,
-                                differences,
-                            });
+                            guard.call().missed(Why::Message { exchange, differences });
                         }
                         let _ = socket.close(None).await;
                         return;
@@ -316,11 +277,7 @@ async fn converse(mut client: Socket, mut upstream: Socket) -> (Vec<Message>, En
     let mut last = Instant::now();
     let mut note = |messages: &mut Vec<Message>, from: Peer, piece: &Piece| {
         let now = Instant::now();
-        messages.push(Message {
-            from,
-            after: whole_ms(now - last),
-            piece: piece.clone(),
-        });
+        messages.push(Message { from, after: whole_ms(now - last), piece: piece.clone() });
         last = now;
     };
     loop {
@@ -328,11 +285,7 @@ async fn converse(mut client: Socket, mut upstream: Socket) -> (Vec<Message>, En
             next = client.next() => (Peer::Client, next),
             next = upstream.next() => (Peer::Server, next),
         };
-        let other = if from == Peer::Client {
-            &mut upstream
-        } else {
-            &mut client
-        };
+        let other = if from == Peer::Client { &mut upstream } else { &mut client };
         match next {
             Some(Ok(message)) => {
                 let Some(piece) = from_wire(message) else { continue };
@@ -369,9 +322,9 @@ fn from_wire(message: tungstenite::Message) -> Option<Piece> {
     match message {
         tungstenite::Message::Text(text) => Some(Piece::Text(text.as_str().to_owned())),
         tungstenite::Message::Binary(bytes) => Some(Piece::Binary(bytes)),
-        tungstenite::Message::Close(frame) => Some(Piece::Close(
-            frame.map(|f| (u16::from(f.code), f.reason.as_str().to_owned())),
-        )),
+        tungstenite::Message::Close(frame) => {
+            Some(Piece::Close(frame.map(|f| (u16::from(f.code), f.reason.as_str().to_owned()))))
+        }
         _ => None,
     }
 }
@@ -380,17 +333,17 @@ fn to_wire(piece: &Piece) -> tungstenite::Message {
     match piece {
         Piece::Text(text) => tungstenite::Message::text(text.clone()),
         Piece::Binary(bytes) => tungstenite::Message::binary(bytes.clone()),
-        Piece::Close(frame) => tungstenite::Message::Close(frame.as_ref().map(|(code, reason)| CloseFrame {
-            code: (*code).into(),
-            reason: reason.clone().into(),
-        })),
+        Piece::Close(frame) => tungstenite::Message::Close(
+            frame
+                .as_ref()
+                .map(|(code, reason)| CloseFrame { code: (*code).into(), reason: reason.clone().into() }),
+        ),
     }
 }
 
 async fn socket(upgraded: hyper::upgrade::Upgraded, role: Role) -> Socket {
-    let config = WebSocketConfig::default()
-        .max_message_size(Some(MAX_MESSAGE))
-        .max_frame_size(Some(MAX_MESSAGE));
+    let config =
+        WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
     WebSocketStream::from_raw_socket(TokioIo::new(upgraded), role, Some(config)).await
 }
 
@@ -398,11 +351,7 @@ async fn socket(upgraded: hyper::upgrade::Upgraded, role: Role) -> Socket {
 fn prepare(out: &mut HeaderMap, from_client: &HeaderMap) {
     out.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
     out.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
-    for name in [
-        header::SEC_WEBSOCKET_KEY,
-        header::SEC_WEBSOCKET_VERSION,
-        header::SEC_WEBSOCKET_PROTOCOL,
-    ] {
+    for name in [header::SEC_WEBSOCKET_KEY, header::SEC_WEBSOCKET_VERSION, header::SEC_WEBSOCKET_PROTOCOL] {
         if let Some(value) = from_client.get(&name) {
             out.insert(name, value.clone());
         }

@@ -41,11 +41,7 @@ impl Breaker {
 
 impl Wire {
     pub(crate) fn new(stream: TcpStream) -> Self {
-        Self {
-            prefix: Bytes::new(),
-            stream,
-            breaker: Breaker::default(),
-        }
+        Self { prefix: Bytes::new(), stream, breaker: Breaker::default() }
     }
 
     pub(crate) fn breaker(&self) -> Breaker {
@@ -54,11 +50,8 @@ impl Wire {
 
     /// Puts bytes back in front of what comes next.
     pub(crate) fn unread(&mut self, bytes: Bytes) {
-        self.prefix = if self.prefix.is_empty() {
-            bytes
-        } else {
-            [bytes, self.prefix.split_off(0)].concat().into()
-        };
+        self.prefix =
+            if self.prefix.is_empty() { bytes } else { [bytes, self.prefix.split_off(0)].concat().into() };
     }
 
     /// The first byte that the peer sends, left in place. `None`: it closed without one.

@@ -35,9 +35,7 @@ impl Environment {
 
     /// What is set or taken away, by name.
     pub fn changes(&self) -> impl Iterator<Item = (&str, Option<&OsString>)> {
-        self.changes
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_ref()))
+        self.changes.iter().map(|(name, value)| (name.as_str(), value.as_ref()))
     }
 }
 
@@ -50,10 +48,7 @@ mod tests {
         let mut environment = Environment::new();
         environment.set("A", "1");
         environment.set("B", "2");
-        environment.apply(Variables {
-            set: vec![("A".into(), "3".into())],
-            unset: vec!["B"],
-        });
+        environment.apply(Variables { set: vec![("A".into(), "3".into())], unset: vec!["B"] });
         let changes: Vec<_> = environment.changes().collect();
         assert_eq!(changes, [("A", Some(&OsString::from("3"))), ("B", None)]);
     }

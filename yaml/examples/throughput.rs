@@ -5,10 +5,7 @@ use std::time::Instant;
 use wiretape_yaml::{Limits, Out, parse, to_string};
 
 fn main() {
-    let exchanges = std::env::args()
-        .nth(1)
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(100_000);
+    let exchanges = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(100_000);
     let cassette = cassette(exchanges);
     let mut source = String::new();
     report("write", 3, || {
@@ -20,9 +17,7 @@ fn main() {
     report("read, fast pass", 5, || length(parse(&source, &limits), &source));
     // A comment behind a value is outside of what the fast pass reads.
     let general = format!("{source}last: 1 # comment\n");
-    report("read, general parser", 2, || {
-        length(parse(&general, &limits), &general)
-    });
+    report("read, general parser", 2, || length(parse(&general, &limits), &general));
 }
 
 fn length<T, E: std::fmt::Debug>(result: Result<T, E>, source: &str) -> usize {
@@ -39,11 +34,7 @@ fn report(what: &str, rounds: usize, mut run: impl FnMut() -> usize) {
         best = best.min(start.elapsed().as_secs_f64());
     }
     let megabytes = bytes as f64 / 1e6;
-    println!(
-        "{what}: {megabytes:.1} MB in {:.0} ms, {:.0} MB/s",
-        best * 1e3,
-        megabytes / best
-    );
+    println!("{what}: {megabytes:.1} MB in {:.0} ms, {:.0} MB/s", best * 1e3, megabytes / best);
 }
 
 fn cassette(exchanges: usize) -> Out<'static> {
@@ -67,9 +58,7 @@ fn exchange(id: usize) -> Out<'static> {
             ("after", Out::plain(format!("{}ms", number * 7 % 190))),
             (
                 "text",
-                Out::text(format!(
-                    "data: {{\"id\":\"chatcmpl-{id:06}\",\"delta\":{{\"content\":\"Hi\"}}}}"
-                )),
+                Out::text(format!("data: {{\"id\":\"chatcmpl-{id:06}\",\"delta\":{{\"content\":\"Hi\"}}}}")),
             ),
         ])
     };
@@ -99,10 +88,7 @@ fn exchange(id: usize) -> Out<'static> {
             Out::mapping([
                 ("status", Out::plain(200)),
                 ("headers", headers()),
-                (
-                    "body",
-                    Out::mapping([("events", Out::sequence((0..2).map(event)))]),
-                ),
+                ("body", Out::mapping([("events", Out::sequence((0..2).map(event)))])),
             ]),
         ),
     ])

@@ -39,18 +39,16 @@ impl<'s> Node<'s> {
     /// Whether it is `null`, `~`, or a key without a value.
     #[must_use]
     pub fn is_null(&self) -> bool {
-        self.as_scalar()
-            .is_some_and(|scalar| scalar.kind() == ScalarKind::Null)
+        self.as_scalar().is_some_and(|scalar| scalar.kind() == ScalarKind::Null)
     }
 
     /// The value of a key, if it is a mapping that has it.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node<'s>> {
         match &self.value {
-            Value::Mapping(entries) => entries
-                .iter()
-                .find(|(name, _)| name.as_text() == Some(key))
-                .map(|(_, value)| value),
+            Value::Mapping(entries) => {
+                entries.iter().find(|(name, _)| name.as_text() == Some(key)).map(|(_, value)| value)
+            }
             _ => None,
         }
     }
@@ -86,10 +84,7 @@ impl<'s> Node<'s> {
             .ok_or_else(|| {
                 let (least, most) = (range.start(), range.end());
                 let text = shortened(text);
-                Problem::new(
-                    self.span,
-                    format!("expected {what} between {least} and {most}, found {text}"),
-                )
+                Problem::new(self.span, format!("expected {what} between {least} and {most}, found {text}"))
             })
     }
 
@@ -133,30 +128,21 @@ impl<'s> Node<'s> {
         };
         duration::parse(text).ok_or_else(|| {
             let text = shortened(text);
-            Problem::new(
-                self.span,
-                format!("expected {what} as a duration, found `{text}`"),
-            )
-            .with_help(duration::HELP)
+            Problem::new(self.span, format!("expected {what} as a duration, found `{text}`"))
+                .with_help(duration::HELP)
         })
     }
 
     /// One of a few words, each standing for a value.
     pub fn choice<T: Clone>(&self, what: &str, choices: &[(&'static str, T)]) -> Result<T, Problem> {
         let text = self.text(what)?;
-        choices
-            .iter()
-            .find(|(word, _)| *word == text)
-            .map(|(_, value)| value.clone())
-            .ok_or_else(|| {
-                let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-                let mut problem = Problem::new(
-                    self.span,
-                    format!("unknown value `{}` for {what}", shortened(text)),
-                );
-                problem.help = suggest::help(text, &words);
-                problem
-            })
+        choices.iter().find(|(word, _)| *word == text).map(|(_, value)| value.clone()).ok_or_else(|| {
+            let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+            let mut problem =
+                Problem::new(self.span, format!("unknown value `{}` for {what}", shortened(text)));
+            problem.help = suggest::help(text, &words);
+            problem
+        })
     }
 
     /// What this is, in a word or two, for "expected …, found …".
@@ -176,10 +162,7 @@ impl<'s> Node<'s> {
     }
 
     fn expected(&self, what: &str, wanted: &str) -> Problem {
-        Problem::new(
-            self.span,
-            format!("expected {what} {wanted}, found {}", self.describe()),
-        )
+        Problem::new(self.span, format!("expected {what} {wanted}, found {}", self.describe()))
     }
 }
 
@@ -217,19 +200,13 @@ mod tests {
         let node = value("null\n");
         let problem = node.text("the name").unwrap_err();
         assert_eq!(problem.message, "expected the name as text, found nothing");
-        assert_eq!(
-            problem.help.as_deref(),
-            Some("put it in quotes if you mean the text: 'null'")
-        );
+        assert_eq!(problem.help.as_deref(), Some("put it in quotes if you mean the text: 'null'"));
     }
 
     #[test]
     fn an_integer_keeps_its_range() {
         assert_eq!(value("200\n").integer::<u16>("the status", 100..=599), Ok(200));
-        assert_eq!(
-            value("-5\n").integer::<i64>("the offset", i64::MIN..=i64::MAX),
-            Ok(-5)
-        );
+        assert_eq!(value("-5\n").integer::<i64>("the offset", i64::MIN..=i64::MAX), Ok(-5));
         assert_eq!(
             message(value("1000\n").integer::<u16>("the status", 100..=599)),
             "expected the status between 100 and 599, found 1000"
@@ -259,10 +236,7 @@ mod tests {
     #[test]
     fn a_boolean_is_not_a_yes() {
         assert_eq!(value("true\n").boolean("strict"), Ok(true));
-        assert_eq!(
-            message(value("yes\n").boolean("strict")),
-            "expected strict as true or false, found text"
-        );
+        assert_eq!(message(value("yes\n").boolean("strict")), "expected strict as true or false, found text");
         assert_eq!(
             message(value("'true'\n").boolean("strict")),
             "expected strict as true or false, found quoted text"
@@ -271,16 +245,10 @@ mod tests {
 
     #[test]
     fn a_duration_needs_its_unit() {
-        assert_eq!(
-            value("1.5s\n").duration("the delay"),
-            Ok(Duration::from_millis(1500))
-        );
+        assert_eq!(value("1.5s\n").duration("the delay"), Ok(Duration::from_millis(1500)));
         let problem = value("250\n").duration("the delay").unwrap_err();
         assert_eq!(problem.message, "expected the delay as a duration, found `250`");
-        assert_eq!(
-            problem.help.as_deref(),
-            Some("write a number and a unit, such as 250ms, 1.5s, 2m or 1h")
-        );
+        assert_eq!(problem.help.as_deref(), Some("write a number and a unit, such as 250ms, 1.5s, 2m or 1h"));
     }
 
     #[test]
@@ -300,9 +268,6 @@ mod tests {
             message(value("a: 1\n").sequence("the list")),
             "expected the list as a list, found a mapping"
         );
-        assert_eq!(
-            message(value("- 1\n").mapping("the map")),
-            "expected the map as a mapping, found a list"
-        );
+        assert_eq!(message(value("- 1\n").mapping("the map")), "expected the map as a mapping, found a list");
     }
 }

@@ -29,9 +29,7 @@ pub(crate) fn parse(text: &str) -> Option<Duration> {
         _ => return None,
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let fraction_digits = u32::try_from(fraction.len())
-        .ok()
-        .filter(|digits| *digits <= MOST_DECIMALS)?;
+    let fraction_digits = u32::try_from(fraction.len()).ok().filter(|digits| *digits <= MOST_DECIMALS)?;
     let nanos = digits(whole)?.checked_mul(nanos_per_unit)?.checked_add(
         // At most 10^9 times 3.6 * 10^12: needs the wider type only in between.
         u64::try_from(

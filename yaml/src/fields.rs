@@ -26,13 +26,9 @@ impl<'n, 's> Fields<'n, 's> {
     /// Takes `node` as the mapping that `what` ("the response") must be.
     pub fn of(node: &'n Node<'s>, what: &'static str) -> Result<Self, Problem> {
         match &node.value {
-            Value::Mapping(entries) => Ok(Self {
-                what,
-                span: node.span,
-                entries,
-                known: Vec::with_capacity(8),
-                next: 0,
-            }),
+            Value::Mapping(entries) => {
+                Ok(Self { what, span: node.span, entries, known: Vec::with_capacity(8), next: 0 })
+            }
             _ => Err(Problem::new(
                 node.span,
                 format!("expected {what} as a mapping, found {}", node.describe()),
@@ -75,7 +71,21 @@ impl<'n, 's> Fields<'n, 's> {
     /// The problem of a key that is not there, for a key that is required only beside another.
     #[must_use]
     pub fn missing(&self, key: &str) -> Problem {
-        Problem::new(self.span, format!("missing key `{key}` in {}", self.what))
+        let mut problem = Problem::new(self.opening(), format!("missing key `{key}` in {}", self.what));
+        let names: Vec<&str> = self.entries.iter().filter_map(|(name, _)| name.as_text()).collect();
+        let unasked: Vec<&str> = names.into_iter().filter(|name| !self.known.contains(name)).collect();
+        if let Some(meant) = suggest::nearest(key, &unasked) {
+            problem.help = Some(format!("did you mean `{key}` where `{meant}` stands?"));
+        }
+        problem
+    }
+
+    /// The first line of the mapping: pointing at all of a long one points at nothing.
+    fn opening(&self) -> Span {
+        match self.entries {
+            [(first, _), ..] => Span::new(self.span.start, first.span.end.max(self.span.start)),
+            [] => self.span,
+        }
     }
 
     /// Ends the reading: a key that nobody asked for is refused.
@@ -129,7 +139,15 @@ mod tests {
         let mut fields = Fields::of(inner, "the response").unwrap();
         let problem = fields.required("status").unwrap_err();
         assert_eq!(problem.message, "missing key `status` in the response");
-        assert_eq!(problem.span, Span::new(5, 9));
+        assert_eq!(problem.span, Span::new(5, 6));
+        assert_eq!(problem.help, None);
+    }
+
+    #[test]
+    fn a_missing_key_that_stands_there_misspelt_is_pointed_out() {
+        let node = read("staus: 200\n");
+        let problem = Fields::of(&node, "the response").unwrap().required("status").unwrap_err();
+        assert_eq!(problem.help.as_deref(), Some("did you mean `status` where `staus` stands?"));
     }
 
     #[test]
@@ -146,18 +164,11 @@ mod tests {
 
     #[test]
     fn what_is_no_mapping_is_named() {
-        for (source, found) in [
-            ("- 1\n", "a list"),
-            ("~\n", "nothing"),
-            ("", "nothing"),
-            ("12\n", "a number"),
-            ("x\n", "text"),
-        ] {
+        for (source, found) in
+            [("- 1\n", "a list"), ("~\n", "nothing"), ("", "nothing"), ("12\n", "a number"), ("x\n", "text")]
+        {
             let problem = Fields::of(&read(source), "a cassette").unwrap_err();
-            assert_eq!(
-                problem.message,
-                format!("expected a cassette as a mapping, found {found}")
-            );
+            assert_eq!(problem.message, format!("expected a cassette as a mapping, found {found}"));
         }
     }
 }

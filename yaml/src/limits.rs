@@ -15,22 +15,14 @@ impl Limits {
     /// For files a person writes by hand: configuration, overlays, suites.
     #[must_use]
     pub fn small() -> Self {
-        Self {
-            max_bytes: 1 << 20,
-            max_depth: 32,
-            max_nodes: 250_000,
-        }
+        Self { max_bytes: 1 << 20, max_depth: 32, max_nodes: 250_000 }
     }
 
     /// For a cassette of `bytes` bytes: the nodes grow with the file, because a long recording is no attack.
     #[must_use]
     pub fn for_cassette(bytes: usize) -> Self {
         // The smallest node our emitter writes takes some four bytes (`- 1` and its line break).
-        Self {
-            max_bytes: 1 << 30,
-            max_depth: 48,
-            max_nodes: 10_000 + bytes / 2,
-        }
+        Self { max_bytes: 1 << 30, max_depth: 48, max_nodes: 10_000 + bytes / 2 }
     }
 
     pub(crate) fn depth(&self) -> usize {

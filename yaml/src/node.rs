@@ -101,14 +101,7 @@ mod tests {
     use super::*;
 
     fn kind(text: &str, style: ScalarStyle) -> String {
-        format!(
-            "{:?}",
-            Scalar {
-                text: Cow::Borrowed(text),
-                style
-            }
-            .kind()
-        )
+        format!("{:?}", Scalar { text: Cow::Borrowed(text), style }.kind())
     }
 
     #[test]
@@ -116,20 +109,7 @@ mod tests {
         for number in ["0", "-0", "12", "-1.50", "1e5", "1E+400", "0.1e-2"] {
             assert_eq!(kind(number, ScalarStyle::Plain), format!("Number({number:?})"));
         }
-        for text in [
-            "01",
-            "+1",
-            ".5",
-            "1.",
-            "1e",
-            "0x1",
-            "1_000",
-            "-",
-            "1:20",
-            "no",
-            "2024-01-01",
-            ".",
-        ] {
+        for text in ["01", "+1", ".5", "1.", "1e", "0x1", "1_000", "-", "1:20", "no", "2024-01-01", "."] {
             assert_eq!(kind(text, ScalarStyle::Plain), format!("Text({text:?})"));
         }
         assert_eq!(kind("true", ScalarStyle::Plain), "Boolean(true)");

@@ -45,12 +45,7 @@ impl<'a> Out<'a> {
 
     /// A mapping.
     pub fn mapping<K: Into<Cow<'a, str>>>(entries: impl IntoIterator<Item = (K, Out<'a>)>) -> Self {
-        Self::Mapping(
-            entries
-                .into_iter()
-                .map(|(key, value)| (key.into(), value))
-                .collect(),
-        )
+        Self::Mapping(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
     }
 }
 
@@ -225,10 +220,7 @@ mod tests {
             ),
             (
                 "events",
-                Out::sequence([
-                    event(Some("180ms"), "data: {\"id\":\"x\"}"),
-                    event(None, "data: [DONE]"),
-                ]),
+                Out::sequence([event(Some("180ms"), "data: {\"id\":\"x\"}"), event(None, "data: [DONE]")]),
             ),
         ]);
         let expected = "\
@@ -249,10 +241,8 @@ exchanges:
         let mut by_item = String::from("wiretape: cassette/1\nexchanges:\n");
         write_item(&mut by_item, 2, &exchange);
         assert_eq!(by_item, expected);
-        let whole = Out::mapping([
-            ("wiretape", Out::text("cassette/1")),
-            ("exchanges", Out::sequence([exchange])),
-        ]);
+        let whole =
+            Out::mapping([("wiretape", Out::text("cassette/1")), ("exchanges", Out::sequence([exchange]))]);
         assert_eq!(to_string(&whole), expected);
     }
 
@@ -263,19 +253,13 @@ exchanges:
             Out::Mapping(Vec::new()),
             Out::mapping([("a", Out::Sequence(Vec::new())), ("b", Out::null())]),
         ]);
-        assert_eq!(
-            to_string(&out),
-            "- - 1\n  - - 2\n    - 3\n- {}\n- a: []\n  b: null\n"
-        );
+        assert_eq!(to_string(&out), "- - 1\n  - - 2\n    - 3\n- {}\n- a: []\n  b: null\n");
     }
 
     #[test]
     fn a_plain_that_is_no_word_is_written_as_text() {
-        let out = Out::mapping([
-            ("a", Out::plain("1\nb: 2")),
-            ("c", Out::plain("")),
-            ("d", Out::plain("-1.5e+3")),
-        ]);
+        let out =
+            Out::mapping([("a", Out::plain("1\nb: 2")), ("c", Out::plain("")), ("d", Out::plain("-1.5e+3"))]);
         assert_eq!(to_string(&out), "a: \"1\\nb: 2\"\nc: ''\nd: -1.5e+3\n");
     }
 

@@ -23,12 +23,7 @@ impl Problem {
     /// A problem without help.
     #[must_use]
     pub fn new(span: Span, message: impl Into<String>) -> Self {
-        Self {
-            span,
-            message: message.into(),
-            help: None,
-            related: None,
-        }
+        Self { span, message: message.into(), help: None, related: None }
     }
 
     /// The same problem, saying what to do.

@@ -28,10 +28,7 @@ impl Span {
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         // A byte order mark is invisible in an editor, so it takes no column.
         let line = before[line_start..].trim_start_matches('\u{feff}');
-        Position {
-            line: before.matches('\n').count() + 1,
-            column: line.chars().count() + 1,
-        }
+        Position { line: before.matches('\n').count() + 1, column: line.chars().count() + 1 }
     }
 }
 
@@ -67,26 +64,17 @@ mod tests {
     fn columns_count_characters_and_lines_count_from_one() {
         let source = "a: 1\nstraße: x\n";
         let x = source.find('x').unwrap();
-        assert_eq!(
-            Span::new(x, x + 1).position(source),
-            Position { line: 2, column: 9 }
-        );
+        assert_eq!(Span::new(x, x + 1).position(source), Position { line: 2, column: 9 });
         assert_eq!(Span::new(0, 1).position(source).to_string(), "1:1");
     }
 
     #[test]
     fn an_offset_past_the_end_is_the_end() {
-        assert_eq!(
-            Span::new(99, 100).position("a\nb"),
-            Position { line: 2, column: 2 }
-        );
+        assert_eq!(Span::new(99, 100).position("a\nb"), Position { line: 2, column: 2 });
     }
 
     #[test]
     fn a_byte_order_mark_takes_no_column() {
-        assert_eq!(
-            Span::new(3, 4).position("\u{feff}a: 1\n"),
-            Position { line: 1, column: 1 }
-        );
+        assert_eq!(Span::new(3, 4).position("\u{feff}a: 1\n"), Position { line: 1, column: 1 });
     }
 }

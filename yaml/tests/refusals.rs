@@ -22,52 +22,19 @@ fn line(position: &str, message: &str, under: &'static str) -> (String, String, 
 
 #[test]
 fn the_parts_of_yaml_we_leave_out_are_named_and_located() {
-    assert_eq!(
-        told("a: 1\nb: &x 2\n"),
-        line("2:4", "the anchor `&x` is not allowed", "&x")
-    );
-    assert_eq!(
-        told("a: &x\n  b: 2\n"),
-        line("1:4", "the anchor `&x` is not allowed", "&x")
-    );
-    assert_eq!(
-        told("a: *x\n"),
-        line("1:4", "the alias `*x` is not allowed", "*x")
-    );
-    assert_eq!(
-        told("a: !!binary aGk=\n"),
-        line("1:4", "the tag `!!binary` is not allowed", "!!binary")
-    );
-    assert_eq!(
-        told("a: !t\n  - b\n"),
-        line("1:4", "the tag `!t` is not allowed", "!t")
-    );
-    assert_eq!(
-        told("a:\n  <<: {b: 1}\n"),
-        line("2:3", "the merge key `<<` is not allowed", "<<")
-    );
-    assert_eq!(
-        told("? [a]\n: b\n"),
-        line("1:3", "a key must be a scalar, not a list or a mapping", "[")
-    );
-    assert_eq!(
-        told("{a: 1}: b\n"),
-        line("1:1", "a key must be a scalar, not a list or a mapping", "{")
-    );
+    assert_eq!(told("a: 1\nb: &x 2\n"), line("2:4", "the anchor `&x` is not allowed", "&x"));
+    assert_eq!(told("a: &x\n  b: 2\n"), line("1:4", "the anchor `&x` is not allowed", "&x"));
+    assert_eq!(told("a: *x\n"), line("1:4", "the alias `*x` is not allowed", "*x"));
+    assert_eq!(told("a: !!binary aGk=\n"), line("1:4", "the tag `!!binary` is not allowed", "!!binary"));
+    assert_eq!(told("a: !t\n  - b\n"), line("1:4", "the tag `!t` is not allowed", "!t"));
+    assert_eq!(told("a:\n  <<: {b: 1}\n"), line("2:3", "the merge key `<<` is not allowed", "<<"));
+    assert_eq!(told("? [a]\n: b\n"), line("1:3", "a key must be a scalar, not a list or a mapping", "["));
+    assert_eq!(told("{a: 1}: b\n"), line("1:1", "a key must be a scalar, not a list or a mapping", "{"));
     assert_eq!(told("a:\n  : b\n"), line("2:3", "a key is missing here", ""));
-    assert_eq!(
-        told("a: 1\n---\nb: 2\n"),
-        line("2:1", "a second document in the same file", "---")
-    );
-    for source in [
-        "a: &x 1\n",
-        "a: *x\n",
-        "a: !t 1\n",
-        "<<: 1\n",
-        "? [a]\n: b\n",
-        "a: 1\n---\nb: 2\n",
-        "a: 1\na: 2\n",
-    ] {
+    assert_eq!(told("a: 1\n---\nb: 2\n"), line("2:1", "a second document in the same file", "---"));
+    for source in
+        ["a: &x 1\n", "a: *x\n", "a: !t 1\n", "<<: 1\n", "? [a]\n: b\n", "a: 1\n---\nb: 2\n", "a: 1\na: 2\n"]
+    {
         assert!(refused(source).help.is_some(), "{source:?}");
     }
 }
@@ -95,10 +62,7 @@ fn broken_syntax_is_located() {
         Some("close the quote opened above, or indent this line further")
     );
     assert_eq!(told("a:\n\tb: 1\n").0, "2:2");
-    assert_eq!(
-        refused("a:\n\tb: 1\n").help.as_deref(),
-        Some("indent with spaces")
-    );
+    assert_eq!(refused("a:\n\tb: 1\n").help.as_deref(), Some("indent with spaces"));
     assert_eq!(told("a: b: c\n").0, "1:5");
     assert_eq!(told("a:\n    b: 1\n  c: 2\n").0, "3:3");
     assert_eq!(told("ä: @x\n"), line("1:4", "unexpected character: `@'", "@"));
@@ -116,60 +80,31 @@ fn control_characters_are_refused_wherever_they_stand() {
         ("a: \u{feff}b\n", "1:4", "U+FEFF"),
     ] {
         let problem = refused(source);
-        assert_eq!(
-            problem.message,
-            format!("the character {code} is not allowed in the file")
-        );
+        assert_eq!(problem.message, format!("the character {code} is not allowed in the file"));
         assert_eq!(problem.span.position(source).to_string(), position);
     }
 }
 
 #[test]
 fn limits_are_kept() {
-    let limits = Limits {
-        max_bytes: 100,
-        max_depth: 3,
-        max_nodes: 10,
-    };
+    let limits = Limits { max_bytes: 100, max_depth: 3, max_nodes: 10 };
     let message = |source: &str| parse(source, &limits).unwrap_err().message;
-    assert_eq!(
-        message(&"#".repeat(101)),
-        "the file has 101 bytes, more than the 100 allowed"
-    );
-    assert_eq!(
-        message("a:\n  b:\n    c:\n      d: 1\n"),
-        "nested more than 3 levels deep"
-    );
+    assert_eq!(message(&"#".repeat(101)), "the file has 101 bytes, more than the 100 allowed");
+    assert_eq!(message("a:\n  b:\n    c:\n      d: 1\n"), "nested more than 3 levels deep");
     assert_eq!(message("[[[[[[[[[["), "nested more than 3 levels deep");
     assert_eq!(message("- - - - - - - - a\n"), "nested more than 3 levels deep");
-    assert_eq!(
-        message("[1,2,3,4,5,6,7,8,9,10]"),
-        "more than the 10 values allowed in one file"
-    );
-    assert_eq!(
-        message(&"- 1\n".repeat(10)),
-        "more than the 10 values allowed in one file"
-    );
+    assert_eq!(message("[1,2,3,4,5,6,7,8,9,10]"), "more than the 10 values allowed in one file");
+    assert_eq!(message(&"- 1\n".repeat(10)), "more than the 10 values allowed in one file");
     assert!(parse("a:\n  b:\n    c: 1\n", &limits).is_ok());
 }
 
 #[test]
 fn absurd_nesting_is_refused_whatever_the_limits_say() {
-    let limits = Limits {
-        max_bytes: usize::MAX,
-        max_depth: usize::MAX,
-        max_nodes: usize::MAX,
-    };
-    for source in [
-        "[".repeat(100_000),
-        "- ".repeat(100_000),
-        "{a: ".repeat(100_000),
-        "- ".repeat(100_000) + "a\n",
-    ] {
-        assert_eq!(
-            parse(&source, &limits).unwrap_err().message,
-            "nested more than 128 levels deep"
-        );
+    let limits = Limits { max_bytes: usize::MAX, max_depth: usize::MAX, max_nodes: usize::MAX };
+    for source in
+        ["[".repeat(100_000), "- ".repeat(100_000), "{a: ".repeat(100_000), "- ".repeat(100_000) + "a\n"]
+    {
+        assert_eq!(parse(&source, &limits).unwrap_err().message, "nested more than 128 levels deep");
     }
 }
 
@@ -178,16 +113,10 @@ fn what_a_person_may_write_is_read() {
     let source = "\u{feff}%YAML 1.2\n---\n# a suite\ncases:   # all of them\n- { name: x, run: [python, 'a.py'] }\n- name: >\n    two\n    lines\n  empty:\n...\n";
     let node = parse(source, &Limits::small()).unwrap();
     let cases = node.get("cases").unwrap().sequence("cases").unwrap();
-    assert_eq!(
-        cases[0].get("run").unwrap().sequence("run").unwrap()[1].as_text(),
-        Some("a.py")
-    );
+    assert_eq!(cases[0].get("run").unwrap().sequence("run").unwrap()[1].as_text(), Some("a.py"));
     assert_eq!(cases[1].get("name").unwrap().as_text(), Some("two lines\n"));
     assert!(cases[1].get("empty").unwrap().is_null());
-    assert_eq!(
-        node.get("cases").unwrap().span.position(source).to_string(),
-        "5:1"
-    );
+    assert_eq!(node.get("cases").unwrap().span.position(source).to_string(), "5:1");
 }
 
 #[test]
@@ -208,9 +137,7 @@ fn spans_cover_what_they_name() {
     let source = "a: 1\nb:\n  - 'x y'\n  - |\n    one\n    two\n\nc: [1, 2]  # tail\n";
     let node = parse(source, &Limits::small()).unwrap();
     let under = |node: &wiretape_yaml::Node<'_>| source[node.span.start..node.span.end].to_owned();
-    let Value::Mapping(entries) = &node.value else {
-        panic!("a mapping")
-    };
+    let Value::Mapping(entries) = &node.value else { panic!("a mapping") };
     assert_eq!(under(&entries[1].0), "b");
     assert_eq!(under(&entries[1].1), "- 'x y'\n  - |\n    one\n    two");
     assert_eq!(under(&entries[1].1.sequence("b").unwrap()[0]), "'x y'");

@@ -11,12 +11,11 @@ fn meaning(node: &Node<'_>) -> Out<'static> {
             _ => Out::plain(&scalar.text),
         },
         Value::Sequence(items) => Out::sequence(items.iter().map(meaning)),
-        Value::Mapping(entries) => Out::mapping(entries.iter().map(|(key, value)| {
-            (
-                key.as_text().expect("keys are scalars").to_owned(),
-                meaning(value),
-            )
-        })),
+        Value::Mapping(entries) => Out::mapping(
+            entries
+                .iter()
+                .map(|(key, value)| (key.as_text().expect("keys are scalars").to_owned(), meaning(value))),
+        ),
     }
 }
 
@@ -38,15 +37,9 @@ fn holds_everywhere(text: &str) {
         Out::sequence([Out::sequence([owned(), owned()]), Out::sequence([owned()])]),
         Out::mapping([("a", owned()), ("b", Out::text("after"))]),
         Out::sequence([Out::mapping([("a", owned()), ("b", owned())]), Out::text("after")]),
-        Out::mapping([(
-            "a",
-            Out::mapping([("b", Out::sequence([Out::mapping([("c", owned())])]))]),
-        )]),
+        Out::mapping([("a", Out::mapping([("b", Out::sequence([Out::mapping([("c", owned())])]))]))]),
         Out::mapping([(key(), owned())]),
-        Out::sequence([Out::mapping([(
-            key(),
-            Out::mapping([(key(), Out::sequence([owned()]))]),
-        )])]),
+        Out::sequence([Out::mapping([(key(), Out::mapping([(key(), Out::sequence([owned()]))]))])]),
     ] {
         assert_eq!(read_back(&out), out, "{}", to_string(&out));
     }
@@ -271,14 +264,9 @@ fn a_long_key_comes_back() {
 #[test]
 fn no_line_ends_in_a_blank() {
     for text in NASTY {
-        let source = to_string(&Out::mapping([
-            ("a", Out::text(*text)),
-            ("b", Out::sequence([Out::text(*text)])),
-        ]));
-        assert!(
-            !source.lines().any(|line| line.ends_with([' ', '\t'])),
-            "{source:?}"
-        );
+        let source =
+            to_string(&Out::mapping([("a", Out::text(*text)), ("b", Out::sequence([Out::text(*text)]))]));
+        assert!(!source.lines().any(|line| line.ends_with([' ', '\t'])), "{source:?}");
     }
 }
 

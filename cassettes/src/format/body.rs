@@ -20,10 +20,7 @@ pub(super) fn read(
     let mut fields = Fields::of(node, "the body")?;
     let (kind, value) = one_of(&mut fields, "the body", &KINDS)?;
     let (content, frames) = match kind {
-        "json" => (
-            Content::Bytes(read_json(value, fields.optional("json_style"))?),
-            Vec::new(),
-        ),
+        "json" => (Content::Bytes(read_json(value, fields.optional("json_style"))?), Vec::new()),
         "text" => (Content::Bytes(read_text(value)?), Vec::new()),
         "base64" => (Content::Bytes(read_base64(value)?), Vec::new()),
         "blob" => {
@@ -51,20 +48,10 @@ pub(super) fn read(
             (Content::Bytes(content), frames)
         }
     };
-    let as_sent = fields
-        .optional("as_sent")
-        .map_or(Ok(false), |node| node.boolean("as_sent"))?;
+    let as_sent = fields.optional("as_sent").map_or(Ok(false), |node| node.boolean("as_sent"))?;
     fields.finish()?;
-    let codings = if as_sent {
-        Vec::new()
-    } else {
-        codings_of(headers).unwrap_or_default()
-    };
-    Ok(Body {
-        content,
-        codings,
-        frames,
-    })
+    let codings = if as_sent { Vec::new() } else { codings_of(headers).unwrap_or_default() };
+    Ok(Body { content, codings, frames })
 }
 
 /// Writes the body unless there is none.
@@ -78,10 +65,7 @@ pub(super) fn push<'a>(
         return;
     }
     let claimed = codings_of(headers).unwrap_or_default();
-    debug_assert!(
-        body.codings.is_empty() || body.codings == claimed,
-        "codings are those the headers name"
-    );
+    debug_assert!(body.codings.is_empty() || body.codings == claimed, "codings are those the headers name");
     let mut keys = write_content(body, headers, writer);
     if body.codings != claimed {
         keys.push(("as_sent".into(), Out::from(true)));
@@ -100,11 +84,9 @@ pub(super) fn one_of<'n, 's>(
         match (fields.optional_entry(kind), found) {
             (Some((key, value)), None) => found = Some((kind, key, value)),
             (Some((key, _)), Some((other, first, _))) => {
-                return Err(
-                    Problem::new(key.span, format!("{what} has both `{other}` and `{kind}`"))
-                        .with_help("keep one of the two")
-                        .with_related(first.span, "the other stands here"),
-                );
+                return Err(Problem::new(key.span, format!("{what} has both `{other}` and `{kind}`"))
+                    .with_help("keep one of the two")
+                    .with_related(first.span, "the other stands here"));
             }
             (None, _) => {}
         }
@@ -119,11 +101,10 @@ pub(super) fn one_of<'n, 's>(
 pub(super) fn read_base64(node: &Node<'_>) -> Result<Bytes, Problem> {
     match STANDARD.decode(node.text("the base64 text")?) {
         Ok(bytes) => Ok(bytes.into()),
-        Err(error) => Err(Problem::new(
-            node.span,
-            format!("not base64: {}", error.to_string().to_lowercase()),
-        )
-        .with_help("write it in the standard alphabet, padded, on one line")),
+        Err(error) => {
+            Err(Problem::new(node.span, format!("not base64: {}", error.to_string().to_lowercase()))
+                .with_help("write it in the standard alphabet, padded, on one line"))
+        }
     }
 }
 
@@ -168,11 +149,7 @@ impl Reader<'_> {
 fn write_content<'a>(body: &'a Body, headers: &Headers, writer: &mut Writer<'_>) -> Entries<'a> {
     // Frames that do not cover the content would read as another content.
     let covered: u64 = body.frames.iter().map(|frame| frame.len as u64).sum();
-    let frames = if covered == body.len() {
-        body.frames.as_slice()
-    } else {
-        &[]
-    };
+    let frames = if covered == body.len() { body.frames.as_slice() } else { &[] };
     match &body.content {
         Content::Omitted { size, sha256 } => write_reference("omitted", *sha256, *size, frames),
         Content::Bytes(bytes) if bytes.len() > writer.threshold => {
@@ -231,18 +208,13 @@ fn read_reference(
 }
 
 fn write_reference<'a>(key: &'static str, sha256: Sha256, size: u64, frames: &[Frame]) -> Entries<'a> {
-    let mut keys = vec![
-        (key.into(), Out::text(sha256.to_string())),
-        ("size".into(), Out::from(size)),
-    ];
+    let mut keys = vec![(key.into(), Out::text(sha256.to_string())), ("size".into(), Out::from(size))];
     if !frames.is_empty() {
         keys.push(("frames".into(), stream::write_frames(frames)));
     }
     keys
 }
 
-const KINDS: [&str; 8] = [
-    "json", "text", "base64", "events", "lines", "chunks", "blob", "omitted",
-];
+const KINDS: [&str; 8] = ["json", "text", "base64", "events", "lines", "chunks", "blob", "omitted"];
 const BLOB_HELP: &str =
     "restore the `.blobs` folder beside the cassette from where the cassette came from, or record again";

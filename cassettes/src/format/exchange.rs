@@ -21,26 +21,17 @@ pub(super) fn read(node: &Node<'_>, reader: &mut Reader<'_>) -> Result<Exchange,
             after: read_after(fields.optional("after"), "the delay of the fault")?,
         },
         (Some((first, _)), Some((second, _))) => {
-            return Err(
-                Problem::new(second.span, "an exchange has a response or a fault, not both")
-                    .with_help("write a response that broke off with `ends` inside the response")
-                    .with_related(first.span, "the response stands here"),
-            );
+            return Err(Problem::new(second.span, "an exchange has a response or a fault, not both")
+                .with_help("write a response that broke off with `ends` inside the response")
+                .with_related(first.span, "the response stands here"));
         }
         (None, None) => {
-            return Err(
-                Problem::new(fields.span(), "the exchange has no `response` and no `fault`")
-                    .with_help("write `response` for what came back, or `fault` if nothing did"),
-            );
+            return Err(Problem::new(fields.span(), "the exchange has no `response` and no `fault`")
+                .with_help("write `response` for what came back, or `fault` if nothing did"));
         }
     };
     fields.finish()?;
-    Ok(Exchange {
-        id,
-        at,
-        request,
-        reply,
-    })
+    Ok(Exchange { id, at, request, reply })
 }
 
 pub(super) fn write<'a>(exchange: &'a Exchange, writer: &mut Writer<'_>) -> Out<'a> {
@@ -89,13 +80,7 @@ fn read_request(node: &Node<'_>, reader: &mut Reader<'_>) -> Result<Request, Pro
     let body = body::read(fields.optional("body"), &headers, reader)?;
     let trailers = headers::read(fields.optional("trailers"), "the trailers")?;
     fields.finish()?;
-    Ok(Request {
-        method,
-        url,
-        headers,
-        body,
-        trailers,
-    })
+    Ok(Request { method, url, headers, body, trailers })
 }
 
 fn write_request<'a>(request: &'a Request, writer: &mut Writer<'_>) -> Out<'a> {
@@ -114,10 +99,8 @@ fn read_method(node: &Node<'_>) -> Result<String, Problem> {
     // A method is a token, and so is the name of a header (RFC 9110, sections 5.1 and 9.1).
     match Header::new(text, "") {
         Ok(_) => Ok(text.to_owned()),
-        Err(_) => Err(
-            Problem::new(node.span, "the method holds a character that no method may hold")
-                .with_help("write it as it was sent, such as GET or POST"),
-        ),
+        Err(_) => Err(Problem::new(node.span, "the method holds a character that no method may hold")
+            .with_help("write it as it was sent, such as GET or POST")),
     }
 }
 

@@ -68,21 +68,15 @@ fn write(headers: &Headers) -> Out<'_> {
 }
 
 fn write_pairs(headers: &Headers) -> Out<'_> {
-    Out::sequence(
-        headers
-            .iter()
-            .map(|header| Out::mapping([(header.name(), write_value(header))])),
-    )
+    Out::sequence(headers.iter().map(|header| Out::mapping([(header.name(), write_value(header))])))
 }
 
 fn read_field(name: &Node<'_>, value: &Node<'_>) -> Result<Header, Problem> {
     let key = name.text("the name of a header")?;
     // One spelling for a name: two that differ in case would be two keys here and one header on the wire.
     if key.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        return Err(
-            Problem::new(name.span, format!("header name `{key}` is not in lower case"))
-                .with_help(format!("write `{}`", key.to_ascii_lowercase())),
-        );
+        return Err(Problem::new(name.span, format!("header name `{key}` is not in lower case"))
+            .with_help(format!("write `{}`", key.to_ascii_lowercase())));
     }
     let content = match &value.value {
         Value::Mapping(_) => {

@@ -50,16 +50,11 @@ fn write_text(text: &str) -> (Cow<'_, str>, Out<'_>) {
 
 fn read_close(node: &Node<'_>) -> Result<Option<(u16, String)>, Problem> {
     let mut fields = Fields::of(node, "the close")?;
-    let code = fields
-        .optional("code")
-        .map(|code| code.integer("the code", 0..=u16::MAX))
-        .transpose()?;
+    let code = fields.optional("code").map(|code| code.integer("the code", 0..=u16::MAX)).transpose()?;
     let close = match code {
         None => None,
         Some(code) => {
-            let reason = fields
-                .optional("reason")
-                .map_or(Ok(""), |reason| reason.text("the reason"))?;
+            let reason = fields.optional("reason").map_or(Ok(""), |reason| reason.text("the reason"))?;
             Some((code, reason.to_owned()))
         }
     };

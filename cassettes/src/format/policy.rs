@@ -10,10 +10,7 @@ use super::exchange::Entries;
 pub(super) fn read(node: &Node<'_>) -> Result<Policy, Problem> {
     if node.as_text().is_some() {
         let compare = node.choice("the match policy", &[(URI, Compare::Uri)])?;
-        return Ok(Policy {
-            compare,
-            ..Policy::default()
-        });
+        return Ok(Policy { compare, ..Policy::default() });
     }
     let mut fields = Fields::of(node, "the match policy")?;
     let mut policy = Policy::default();
@@ -22,16 +19,12 @@ pub(super) fn read(node: &Node<'_>) -> Result<Policy, Problem> {
     }
     if let Some(list) = fields.optional("headers") {
         let names = list.sequence("the headers that count")?.iter();
-        policy.headers = names
-            .map(|name| name.text("a header name").map(str::to_owned))
-            .collect::<Result<_, _>>()?;
+        policy.headers =
+            names.map(|name| name.text("a header name").map(str::to_owned)).collect::<Result<_, _>>()?;
     }
     if let Some(list) = fields.optional("volatile") {
-        policy.volatile = list
-            .sequence("the volatile fields")?
-            .iter()
-            .map(read_path)
-            .collect::<Result<_, _>>()?;
+        policy.volatile =
+            list.sequence("the volatile fields")?.iter().map(read_path).collect::<Result<_, _>>()?;
     }
     if let Some(node) = fields.optional("shapes") {
         policy.shapes = node.choice("`shapes`", &SHAPES)?;
@@ -45,12 +38,7 @@ pub(super) fn read(node: &Node<'_>) -> Result<Policy, Problem> {
 
 pub(super) fn write(policy: &Policy) -> Out<'_> {
     let default = Policy::default();
-    if *policy
-        == (Policy {
-            compare: Compare::Uri,
-            ..default.clone()
-        })
-    {
+    if *policy == (Policy { compare: Compare::Uri, ..default.clone() }) {
         return Out::text(URI);
     }
     let mut entries: Entries<'_> = Vec::new();
@@ -85,18 +73,12 @@ fn read_path(node: &Node<'_>) -> Result<FieldPath, Problem> {
 }
 
 fn word<T: PartialEq>(words: &[(&'static str, T)], value: T) -> Out<'static> {
-    let (word, _) = words
-        .iter()
-        .find(|(_, known)| *known == value)
-        .expect("every value has its word");
+    let (word, _) = words.iter().find(|(_, known)| *known == value).expect("every value has its word");
     Out::text(*word)
 }
 
 const URI: &str = "uri";
 const COMPARE: [(&str, Compare); 2] = [("full", Compare::Full), (URI, Compare::Uri)];
 const SHAPES: [(&str, Shapes); 2] = [("loose", Shapes::Loose), ("exact", Shapes::Exact)];
-const ON_REPEAT: [(&str, OnRepeat); 3] = [
-    ("miss", OnRepeat::Miss),
-    ("last", OnRepeat::Last),
-    ("cycle", OnRepeat::Cycle),
-];
+const ON_REPEAT: [(&str, OnRepeat); 3] =
+    [("miss", OnRepeat::Miss), ("last", OnRepeat::Last), ("cycle", OnRepeat::Cycle)];

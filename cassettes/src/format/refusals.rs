@@ -4,19 +4,11 @@ use super::*;
 
 fn refusal(source: &str) -> (String, String, String) {
     let problem = read(source, &|_| Ok(None)).unwrap_err();
-    (
-        problem.span.position(source).to_string(),
-        problem.message,
-        problem.help.unwrap_or_default(),
-    )
+    (problem.span.position(source).to_string(), problem.message, problem.help.unwrap_or_default())
 }
 
 fn assert_refused(source: &str, place: &str, message: &str, help: &str) {
-    assert_eq!(
-        refusal(source),
-        (place.to_owned(), message.to_owned(), help.to_owned()),
-        "in\n{source}"
-    );
+    assert_eq!(refusal(source), (place.to_owned(), message.to_owned(), help.to_owned()), "in\n{source}");
 }
 
 /// A cassette of one exchange, `edit` put in place of the line that is `line`.
@@ -42,11 +34,7 @@ exchanges:
 
 #[test]
 fn a_cut_at_any_byte_is_noticed() {
-    let whole = format!(
-        "{}{}",
-        header(None),
-        edited("", "").split_once("exchanges:\n").unwrap().1
-    ) + FOOTER;
+    let whole = format!("{}{}", header(None), edited("", "").split_once("exchanges:\n").unwrap().1) + FOOTER;
     assert!(read(&whole, &|_| Ok(None)).is_ok());
     // Without its very last line break the cassette is still whole.
     for end in 0..whole.len() - 1 {
@@ -64,12 +52,7 @@ fn a_cut_at_any_byte_is_noticed() {
 #[test]
 fn places_count_from_the_opening_line() {
     let source = format!("---\n{}...\n", edited("status: 200", "status: 99"));
-    assert_refused(
-        &source,
-        "11:15",
-        "expected the status between 100 and 999, found 99",
-        "",
-    );
+    assert_refused(&source, "11:15", "expected the status between 100 and 999, found 99", "");
 }
 
 #[test]
@@ -94,7 +77,7 @@ fn keys_are_known_and_stand_once() {
         &edited("status: 200", "staus: 200"),
         "10:7",
         "missing key `status` in the response",
-        "",
+        "did you mean `status` where `staus` stands?",
     );
     assert_refused(
         &edited("status: 200", "status: 200\n      trailer: {}"),
@@ -110,44 +93,18 @@ fn keys_are_known_and_stand_once() {
     );
     // A key beside the wrong kind of body is as unknown as any other.
     let (place, message, _) = refusal(&edited("text: hi", "text: hi\n        size: 2"));
-    assert_eq!(
-        (place.as_str(), message.as_str()),
-        ("13:9", "unknown key `size` in the body")
-    );
+    assert_eq!((place.as_str(), message.as_str()), ("13:9", "unknown key `size` in the body"));
     let (place, message, _) = refusal(&edited("    request:", "    after: 5ms\n    request:"));
-    assert_eq!(
-        (place.as_str(), message.as_str()),
-        ("4:5", "unknown key `after` in the exchange")
-    );
+    assert_eq!((place.as_str(), message.as_str()), ("4:5", "unknown key `after` in the exchange"));
 }
 
 #[test]
 fn types_are_those_of_the_format() {
     for (line, edit, place, message) in [
-        (
-            "id: 1",
-            "id: one",
-            "3:9",
-            "expected the id as a whole number, found text",
-        ),
-        (
-            "id: 1",
-            "id: '1'",
-            "3:9",
-            "expected the id as a whole number, found quoted text",
-        ),
-        (
-            "status: 200",
-            "status: 1000",
-            "10:15",
-            "expected the status between 100 and 999, found 1000",
-        ),
-        (
-            "text: hi",
-            "text: [hi]",
-            "12:15",
-            "expected the text as text, found a list",
-        ),
+        ("id: 1", "id: one", "3:9", "expected the id as a whole number, found text"),
+        ("id: 1", "id: '1'", "3:9", "expected the id as a whole number, found quoted text"),
+        ("status: 200", "status: 1000", "10:15", "expected the status between 100 and 999, found 1000"),
+        ("text: hi", "text: [hi]", "12:15", "expected the text as text, found a list"),
         (
             "status: 200",
             "status: 200\n      after: 5",
@@ -160,12 +117,7 @@ fn types_are_those_of_the_format() {
             "11:13",
             "unknown value `whole` for how the response ends",
         ),
-        (
-            "  - id: 1",
-            "  - 1\n  - id: 1",
-            "3:5",
-            "expected the exchange as a mapping, found a number",
-        ),
+        ("  - id: 1", "  - 1\n  - id: 1", "3:5", "expected the exchange as a mapping, found a number"),
         (
             "text: hi",
             "text: hi\n        as_sent: yes",
@@ -245,18 +197,8 @@ fn no_header_can_bring_a_second_one() {
     let help = "write the value on one line; another header needs a key of its own";
     let message = "value of header `x-a` holds a line break or a control character";
     assert_refused(&edited("x-a: b", "x-a: \"b\\r\\nx-c: d\""), "8:14", message, help);
-    assert_refused(
-        &edited("x-a: b", "x-a: {base64: YgpjCg==}"),
-        "8:14",
-        message,
-        help,
-    );
-    assert_refused(
-        &edited("x-a: b", "x-a:\n          - ok\n          - \"b\\nc\""),
-        "10:13",
-        message,
-        help,
-    );
+    assert_refused(&edited("x-a: b", "x-a: {base64: YgpjCg==}"), "8:14", message, help);
+    assert_refused(&edited("x-a: b", "x-a:\n          - ok\n          - \"b\\nc\""), "10:13", message, help);
     assert_refused(
         &edited("x-a: b", "'x a': b"),
         "8:9",
@@ -305,10 +247,7 @@ fn aliases_and_depth_are_refused() {
     );
     let bomb = "wiretape: cassette/1\na: &a [x, x]\nb: &b [*a, *a]\nexchanges: []\n";
     assert_eq!(refusal(bomb).0, "2:4");
-    let deep = edited(
-        "text: hi",
-        &format!("json: {}{}", "[".repeat(100), "]".repeat(100)),
-    );
+    let deep = edited("text: hi", &format!("json: {}{}", "[".repeat(100), "]".repeat(100)));
     assert_eq!(refusal(&deep).1, "nested more than 48 levels deep");
 }
 
@@ -323,12 +262,7 @@ fn delays_and_cuts_belong_to_a_stream_that_has_them_from_the_start() {
         message,
         help,
     );
-    assert_refused(
-        &events("          - text: a\n            cuts: [{at: 1}]"),
-        "14:20",
-        message,
-        help,
-    );
+    assert_refused(&events("          - text: a\n            cuts: [{at: 1}]"), "14:20", message, help);
     assert_refused(
         &events("          - after: 0ms\n            text: a\n            cuts: [{at: 2}, {at: 2}]"),
         "15:34",
@@ -363,13 +297,7 @@ fn a_blob_must_be_there_and_be_itself() {
     let told = |source: &str, blob: io::Result<Option<Bytes>>| {
         let blob = std::cell::RefCell::new(Some(blob));
         let read = read(source, &|_| blob.take().expect("a blob is fetched once"));
-        read.map_err(|problem| {
-            (
-                problem.span.position(source).to_string(),
-                problem.message,
-                problem.help,
-            )
-        })
+        read.map_err(|problem| (problem.span.position(source).to_string(), problem.message, problem.help))
     };
     let help = Some(
         "restore the `.blobs` folder beside the cassette from where the cassette came from, or record again"
@@ -379,19 +307,10 @@ fn a_blob_must_be_there_and_be_itself() {
     assert!(told(&source, Ok(Some(content.clone()))).is_ok());
     assert_eq!(told(&source, Ok(None)), refused("the blob is missing"));
     let changed = Bytes::from_static(b"bad body");
-    assert_eq!(
-        told(&source, Ok(Some(changed))),
-        refused("the blob was changed: its hash is not its name")
-    );
-    assert_eq!(
-        told(&source, Err(io::Error::other("no disk"))),
-        refused("the blob cannot be read: no disk")
-    );
+    assert_eq!(told(&source, Ok(Some(changed))), refused("the blob was changed: its hash is not its name"));
+    assert_eq!(told(&source, Err(io::Error::other("no disk"))), refused("the blob cannot be read: no disk"));
     let short = source.replace("size: 8", "size: 7");
-    assert_eq!(
-        told(&short, Ok(Some(content))),
-        refused("the blob has 8 bytes, and `size` says 7")
-    );
+    assert_eq!(told(&short, Ok(Some(content))), refused("the blob has 8 bytes, and `size` says 7"));
 
     let framed = source.replace("size: 8", "size: 8\n        frames: [4+0ms, 3+1s]");
     assert_refused(
@@ -401,16 +320,8 @@ fn a_blob_must_be_there_and_be_itself() {
         "make the lengths add up to the size, or remove `frames`",
     );
     let malformed = source.replace("size: 8", "size: 8\n        frames: [8]");
-    assert_refused(
-        &malformed,
-        "14:18",
-        "not a frame",
-        "write its length and its delay, such as 1234+5ms",
-    );
-    let huge = source.replace(
-        "size: 8",
-        &format!("size: 8\n        frames: [{0}+0ms, {0}+0ms]", usize::MAX),
-    );
+    assert_refused(&malformed, "14:18", "not a frame", "write its length and its delay, such as 1234+5ms");
+    let huge = source.replace("size: 8", &format!("size: 8\n        frames: [{0}+0ms, {0}+0ms]", usize::MAX));
     assert_eq!(refusal(&huge).0, "14:17");
     assert_refused(
         &source.replace(&sha256.to_string(), "../../etc/passwd"),
@@ -423,12 +334,7 @@ fn a_blob_must_be_there_and_be_itself() {
 #[test]
 fn a_policy_says_what_it_does_not_know() {
     let with = |policy: &str| format!("wiretape: cassette/1\nmatch: {policy}\nexchanges: []\n");
-    assert_refused(
-        &with("url"),
-        "2:8",
-        "unknown value `url` for the match policy",
-        "did you mean `uri`?",
-    );
+    assert_refused(&with("url"), "2:8", "unknown value `url` for the match policy", "did you mean `uri`?");
     assert_refused(
         &with("{on_repeat: lasts}"),
         "2:20",

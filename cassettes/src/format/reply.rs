@@ -26,26 +26,12 @@ pub(super) fn read(node: &Node<'_>, reader: &mut Reader<'_>) -> Result<Response,
     let body = body::read(fields.optional("body"), &headers, reader)?;
     let trailers = headers::read(fields.optional("trailers"), "the trailers")?;
     let messages = match fields.optional("messages") {
-        Some(list) => list
-            .sequence("the messages")?
-            .iter()
-            .map(message::read)
-            .collect::<Result<_, _>>()?,
+        Some(list) => list.sequence("the messages")?.iter().map(message::read).collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
     let end = fields.optional("ends").map_or(Ok(End::Whole), read_end)?;
     fields.finish()?;
-    Ok(Response {
-        status,
-        reason,
-        headers,
-        after,
-        informational,
-        body,
-        trailers,
-        messages,
-        end,
-    })
+    Ok(Response { status, reason, headers, after, informational, body, trailers, messages, end })
 }
 
 pub(super) fn write<'a>(response: &'a Response, writer: &mut Writer<'_>) -> Out<'a> {
@@ -62,10 +48,7 @@ pub(super) fn write<'a>(response: &'a Response, writer: &mut Writer<'_>) -> Out<
     body::push(&mut entries, &response.body, &response.headers, writer);
     headers::push(&mut entries, "trailers", &response.trailers);
     if !response.messages.is_empty() {
-        entries.push((
-            "messages".into(),
-            Out::sequence(response.messages.iter().map(message::write)),
-        ));
+        entries.push(("messages".into(), Out::sequence(response.messages.iter().map(message::write))));
     }
     match response.end {
         End::Whole => {}
@@ -84,18 +67,14 @@ fn read_reason(node: &Node<'_>) -> Result<String, Problem> {
     // A reason phrase may hold what a header's value may (RFC 9112, section 4).
     match Header::new("reason", text) {
         Ok(_) => Ok(text.to_owned()),
-        Err(_) => Err(
-            Problem::new(node.span, "the reason holds a line break or a control character")
-                .with_help("write it on one line, or leave it out"),
-        ),
+        Err(_) => Err(Problem::new(node.span, "the reason holds a line break or a control character")
+            .with_help("write it on one line, or leave it out")),
     }
 }
 
 fn read_informational(node: &Node<'_>) -> Result<Informational, Problem> {
     let mut fields = Fields::of(node, "the interim response")?;
-    let status = fields
-        .required("status")?
-        .integer("the status of an interim response", 100..=199)?;
+    let status = fields.required("status")?.integer("the status of an interim response", 100..=199)?;
     let headers = headers::read(fields.optional("headers"), "the headers")?;
     fields.finish()?;
     Ok(Informational { status, headers })

@@ -23,10 +23,7 @@ fn write(policy: Option<&Policy>, exchanges: &[Scrubbed<Exchange>], threshold: u
 
 fn read_with(text: &str, blobs: &Blobs) -> Result<Cassette, Problem> {
     read(text, &|wanted| {
-        Ok(blobs
-            .iter()
-            .find(|(sha256, _)| sha256 == wanted)
-            .map(|(_, bytes)| bytes.clone()))
+        Ok(blobs.iter().find(|(sha256, _)| sha256 == wanted).map(|(_, bytes)| bytes.clone()))
     })
 }
 
@@ -71,15 +68,8 @@ fn json_value() -> impl Strategy<Value = serde_json::Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::Bool),
-        prop::sample::select(vec![
-            "0",
-            "-0",
-            "1.0",
-            "1e400",
-            "12345678901234567890123",
-            "-1.50E+3"
-        ])
-        .prop_map(|text| Value::Number(serde_json::Number::from_string_unchecked(text.to_owned()))),
+        prop::sample::select(vec!["0", "-0", "1.0", "1e400", "12345678901234567890123", "-1.50E+3"])
+            .prop_map(|text| Value::Number(serde_json::Number::from_string_unchecked(text.to_owned()))),
         nasty_text().prop_map(Value::String),
     ];
     leaf.prop_recursive(4, 24, 5, |inner| {
@@ -92,29 +82,14 @@ fn json_value() -> impl Strategy<Value = serde_json::Value> {
 }
 
 fn json_text() -> impl Strategy<Value = Vec<u8>> {
-    let layouts = vec![
-        Layout::Compact,
-        Layout::Spaced,
-        Layout::Indented(2),
-        Layout::Indented(0),
-        Layout::Tabbed,
-    ];
+    let layouts =
+        vec![Layout::Compact, Layout::Spaced, Layout::Indented(2), Layout::Indented(0), Layout::Tabbed];
     let escapes = vec![Escapes::Minimal, Escapes::Ascii, Escapes::Html];
-    (
-        json_value(),
-        prop::sample::select(layouts),
-        prop::sample::select(escapes),
-        any::<bool>(),
+    (json_value(), prop::sample::select(layouts), prop::sample::select(escapes), any::<bool>()).prop_map(
+        |(value, layout, escapes, newline)| {
+            JsonStyle { layout, escapes, newline }.render(&value).into_bytes()
+        },
     )
-        .prop_map(|(value, layout, escapes, newline)| {
-            JsonStyle {
-                layout,
-                escapes,
-                newline,
-            }
-            .render(&value)
-            .into_bytes()
-        })
 }
 
 fn content() -> impl Strategy<Value = Vec<u8>> {
@@ -137,13 +112,7 @@ fn frames(size: usize) -> impl Strategy<Value = Vec<Frame>> {
         cuts.push((0, first));
         cuts.sort();
         let ends: Vec<usize> = cuts.iter().skip(1).map(|(at, _)| *at).chain([size]).collect();
-        cuts.iter()
-            .zip(ends)
-            .map(|((start, after), end)| Frame {
-                len: end - start,
-                after: *after,
-            })
-            .collect()
+        cuts.iter().zip(ends).map(|((start, after), end)| Frame { len: end - start, after: *after }).collect()
     })
 }
 
@@ -155,10 +124,7 @@ fn headers() -> impl Strategy<Value = Headers> {
         "[a-zé]{0,8}".prop_map(String::into_bytes),
     ];
     prop::collection::vec((name, value), 0..5).prop_map(|fields| {
-        fields
-            .into_iter()
-            .map(|(name, value)| Header::new(name, value).unwrap())
-            .collect()
+        fields.into_iter().map(|(name, value)| Header::new(name, value).unwrap()).collect()
     })
 }
 
@@ -171,9 +137,7 @@ fn message_head() -> impl Strategy<Value = Headers> {
         "application/grpc",
         "text/plain",
     ]));
-    let coding = prop::option::of(prop::sample::select(vec![
-        "gzip", "br, zstd", "identity", "unknown",
-    ]));
+    let coding = prop::option::of(prop::sample::select(vec!["gzip", "br, zstd", "identity", "unknown"]));
     (headers(), media, coding).prop_map(|(mut headers, media, coding)| {
         for (name, value) in [("content-type", media), ("content-encoding", coding)] {
             if let Some(value) = value {
@@ -185,38 +149,19 @@ fn message_head() -> impl Strategy<Value = Headers> {
 }
 
 fn head_and_body() -> impl Strategy<Value = (Headers, Body)> {
-    (
-        message_head(),
-        content(),
-        any::<bool>(),
-        prop::bool::weighted(0.1),
-    )
+    (message_head(), content(), any::<bool>(), prop::bool::weighted(0.1))
         .prop_flat_map(|(headers, content, decoded, omitted)| {
             let cut = frames(content.len());
             (Just(headers), Just(content), Just(decoded), Just(omitted), cut)
         })
         .prop_map(|(headers, content, decoded, omitted, frames)| {
-            let codings = if decoded {
-                codings_of(&headers).unwrap_or_default()
-            } else {
-                Vec::new()
-            };
+            let codings = if decoded { codings_of(&headers).unwrap_or_default() } else { Vec::new() };
             let content = if omitted {
-                Content::Omitted {
-                    size: content.len() as u64,
-                    sha256: Sha256::of(&content),
-                }
+                Content::Omitted { size: content.len() as u64, sha256: Sha256::of(&content) }
             } else {
                 Content::Bytes(content.into())
             };
-            (
-                headers,
-                Body {
-                    content,
-                    codings,
-                    frames,
-                },
-            )
+            (headers, Body { content, codings, frames })
         })
 }
 
@@ -248,11 +193,7 @@ fn message() -> impl Strategy<Value = Message> {
         prop::collection::vec(any::<u8>(), 0..20).prop_map(|bytes| Piece::Binary(bytes.into())),
         prop::option::of((any::<u16>(), nasty_text())).prop_map(Piece::Close),
     ];
-    (
-        prop::sample::select(vec![Peer::Client, Peer::Server]),
-        millis(),
-        piece,
-    )
+    (prop::sample::select(vec![Peer::Client, Peer::Server]), millis(), piece)
         .prop_map(|(from, after, piece)| Message { from, after, piece })
 }
 
@@ -262,32 +203,21 @@ fn response() -> impl Strategy<Value = Response> {
         (100u16..200, headers()).prop_map(|(status, headers)| Informational { status, headers }),
         0..3,
     );
-    let end = prop_oneof![
-        Just(End::Whole),
-        Just(End::ClientLeft),
-        fault().prop_map(End::Cut)
-    ];
+    let end = prop_oneof![Just(End::Whole), Just(End::ClientLeft), fault().prop_map(End::Cut)];
     let head = (100u16..=999, reason, millis(), informational);
-    (
-        head,
-        head_and_body(),
-        headers(),
-        prop::collection::vec(message(), 0..4),
-        end,
+    (head, head_and_body(), headers(), prop::collection::vec(message(), 0..4), end).prop_map(
+        |((status, reason, after, informational), (headers, body), trailers, messages, end)| Response {
+            status,
+            reason,
+            headers,
+            after,
+            informational,
+            body,
+            trailers,
+            messages,
+            end,
+        },
     )
-        .prop_map(
-            |((status, reason, after, informational), (headers, body), trailers, messages, end)| Response {
-                status,
-                reason,
-                headers,
-                after,
-                informational,
-                body,
-                trailers,
-                messages,
-                end,
-            },
-        )
 }
 
 fn exchange() -> impl Strategy<Value = Exchange> {
@@ -295,12 +225,7 @@ fn exchange() -> impl Strategy<Value = Exchange> {
         3 => response().prop_map(Reply::Response),
         1 => (fault(), millis()).prop_map(|(fault, after)| Reply::Fault { fault, after }),
     ];
-    (millis(), request(), reply).prop_map(|(at, request, reply)| Exchange {
-        id: 1,
-        at,
-        request,
-        reply,
-    })
+    (millis(), request(), reply).prop_map(|(at, request, reply)| Exchange { id: 1, at, request, reply })
 }
 
 fn policy() -> impl Strategy<Value = Policy> {
@@ -361,10 +286,7 @@ proptest! {
 }
 
 fn plain_exchange(headers: &[(&str, &str)], body: Body) -> Scrubbed<Exchange> {
-    let headers = headers
-        .iter()
-        .map(|(name, value)| Header::new(name, *value).unwrap())
-        .collect();
+    let headers = headers.iter().map(|(name, value)| Header::new(name, *value).unwrap()).collect();
     Scrubbed::attest(Exchange {
         id: 1,
         at: Duration::ZERO,
@@ -392,33 +314,18 @@ fn plain_exchange(headers: &[(&str, &str)], body: Body) -> Scrubbed<Exchange> {
 /// The response as it is written, without the lines that are the same for all.
 fn written(headers: &[(&str, &str)], body: Body) -> String {
     let text = item(&plain_exchange(headers, body), 64, &mut Blobs::new());
-    let start = text
-        .find("      body:\n")
-        .map_or(text.len(), |at| at + "      body:\n".len());
-    text[start..]
-        .lines()
-        .map(|line| format!("{}\n", line.strip_prefix("        ").unwrap()))
-        .collect()
+    let start = text.find("      body:\n").map_or(text.len(), |at| at + "      body:\n".len());
+    text[start..].lines().map(|line| format!("{}\n", line.strip_prefix("        ").unwrap())).collect()
 }
 
 fn framed(content: &str, frames: &[(usize, u64)]) -> Body {
-    let frame = |(len, ms): &(usize, u64)| Frame {
-        len: *len,
-        after: Duration::from_millis(*ms),
-    };
-    Body {
-        frames: frames.iter().map(frame).collect(),
-        ..Body::from_bytes(content.to_owned())
-    }
+    let frame = |(len, ms): &(usize, u64)| Frame { len: *len, after: Duration::from_millis(*ms) };
+    Body { frames: frames.iter().map(frame).collect(), ..Body::from_bytes(content.to_owned()) }
 }
 
 #[test]
 fn the_simplest_cassette_is_this() {
-    let (text, _) = write(
-        None,
-        &[plain_exchange(&[("x-a", "1")], Body::from_bytes("hi"))],
-        64,
-    );
+    let (text, _) = write(None, &[plain_exchange(&[("x-a", "1")], Body::from_bytes("hi"))], 64);
     let expected = "---
 wiretape: cassette/1
 exchanges:
@@ -439,40 +346,17 @@ exchanges:
 
 #[test]
 fn repeats_that_stand_apart_keep_their_places() {
-    let (text, _) = write(
-        None,
-        &[plain_exchange(
-            &[("a", "x"), ("a", "y"), ("b", "z")],
-            Body::empty(),
-        )],
-        64,
-    );
-    assert!(
-        text.contains("headers:\n        a:\n          - x\n          - 'y'\n        b: z\n"),
-        "{text}"
-    );
-    let (text, _) = write(
-        None,
-        &[plain_exchange(
-            &[("a", "x"), ("b", "z"), ("a", "w")],
-            Body::empty(),
-        )],
-        64,
-    );
-    assert!(
-        text.contains("headers:\n        - a: x\n        - b: z\n        - a: w\n"),
-        "{text}"
-    );
+    let (text, _) = write(None, &[plain_exchange(&[("a", "x"), ("a", "y"), ("b", "z")], Body::empty())], 64);
+    assert!(text.contains("headers:\n        a:\n          - x\n          - 'y'\n        b: z\n"), "{text}");
+    let (text, _) = write(None, &[plain_exchange(&[("a", "x"), ("b", "z"), ("a", "w")], Body::empty())], 64);
+    assert!(text.contains("headers:\n        - a: x\n        - b: z\n        - a: w\n"), "{text}");
 }
 
 #[test]
 fn events_show_their_delays_and_cuts() {
     let sse = [("content-type", "text/event-stream")];
     assert_eq!(
-        written(
-            &sse,
-            framed("data: a\n\ndata: b\n\ndata: c", &[(12, 180), (9, 0), (4, 5)])
-        ),
+        written(&sse, framed("data: a\n\ndata: b\n\ndata: c", &[(12, 180), (9, 0), (4, 5)])),
         "events:
   - after: 180ms
     text: 'data: a'
@@ -490,27 +374,18 @@ fn events_show_their_delays_and_cuts() {
         written(&sse, framed("a\r\n\r\nb\r\n\r\n", &[(5, 0), (5, 0)])),
         "separator: crlf\nevents:\n  - after: 0ms\n    text: a\n  - after: 0ms\n    text: b\n"
     );
-    assert_eq!(
-        written(&sse, framed("a\n\nb\n\n", &[])),
-        "events:\n  - text: a\n  - text: b\n"
-    );
+    assert_eq!(written(&sse, framed("a\n\nb\n\n", &[])), "events:\n  - text: a\n  - text: b\n");
 }
 
 #[test]
 fn other_bodies_take_the_most_readable_kind_that_keeps_the_bytes() {
     let json = [("content-type", "application/json")];
-    assert_eq!(
-        written(&json, framed(r#"{"a":[1,"2"]}"#, &[])),
-        "json:\n  a:\n    - 1\n    - '2'\n"
-    );
+    assert_eq!(written(&json, framed(r#"{"a":[1,"2"]}"#, &[])), "json:\n  a:\n    - 1\n    - '2'\n");
     assert_eq!(
         written(&json, framed("{\"a\": \"\\u00e9\"}", &[])),
         "json:\n  a: é\njson_style: spaced ascii\n"
     );
-    assert_eq!(
-        written(&json, framed("{\"a\":1, \"b\":2}", &[])),
-        "text: '{\"a\":1, \"b\":2}'\n"
-    );
+    assert_eq!(written(&json, framed("{\"a\":1, \"b\":2}", &[])), "text: '{\"a\":1, \"b\":2}'\n");
     assert_eq!(written(&json, framed("5", &[])), "text: '5'\n");
     assert_eq!(
         written(&json, framed("{}", &[(1, 0), (1, 7)])),
@@ -537,10 +412,7 @@ fn a_big_body_is_a_blob_with_its_frames() {
 fn content_under_a_coding_it_does_not_wear_is_marked() {
     let gzip = [("content-encoding", "gzip")];
     assert_eq!(written(&gzip, framed("raw", &[])), "text: raw\nas_sent: true\n");
-    let decoded = Body {
-        codings: vec![Coding::Gzip],
-        ..framed("", &[])
-    };
+    let decoded = Body { codings: vec![Coding::Gzip], ..framed("", &[]) };
     assert_eq!(written(&gzip, decoded), "text: ''\n");
     assert_eq!(written(&gzip, Body::empty()), "");
 }
@@ -549,34 +421,20 @@ fn content_under_a_coding_it_does_not_wear_is_marked() {
 fn a_cassette_without_exchanges_is_read() {
     assert_eq!(
         read_with(&write(None, &[], 0).0, &Blobs::new()).unwrap(),
-        Cassette {
-            policy: None,
-            exchanges: Vec::new()
-        }
+        Cassette { policy: None, exchanges: Vec::new() }
     );
-    assert!(
-        read_with("wiretape: cassette/1\nexchanges: []\n", &Blobs::new())
-            .unwrap()
-            .exchanges
-            .is_empty()
-    );
+    assert!(read_with("wiretape: cassette/1\nexchanges: []\n", &Blobs::new()).unwrap().exchanges.is_empty());
 }
 
 #[test]
 fn a_cassette_with_the_line_breaks_of_windows_is_read_the_same() {
     let (text, blobs) = write(None, &[plain_exchange(&[], Body::from_bytes("one\ntwo\n"))], 64);
-    assert_eq!(
-        read_with(&text.replace('\n', "\r\n"), &blobs).unwrap(),
-        read_with(&text, &blobs).unwrap()
-    );
+    assert_eq!(read_with(&text.replace('\n', "\r\n"), &blobs).unwrap(), read_with(&text, &blobs).unwrap());
 }
 
 #[test]
 fn a_policy_of_only_the_uri_is_one_word() {
-    let policy = Policy {
-        compare: Compare::Uri,
-        ..Policy::default()
-    };
+    let policy = Policy { compare: Compare::Uri, ..Policy::default() };
     assert!(header(Some(&policy)).contains("\nmatch: uri\n"));
     assert!(header(Some(&Policy::default())).contains("\nmatch: {}\n"));
 }
@@ -586,10 +444,8 @@ fn a_policy_of_only_the_uri_is_one_word() {
 #[ignore = "prints how fast reading and writing are"]
 fn speed_of_a_hundred_thousand_exchanges() {
     let body = r#"{"model":"gpt-4o-mini","messages":[{"role":"user","content":"List open issues"}],"n":1}"#;
-    let mut one = plain_exchange(
-        &[("content-type", "application/json"), ("x-id", "a1b2")],
-        framed(body, &[]),
-    );
+    let mut one =
+        plain_exchange(&[("content-type", "application/json"), ("x-id", "a1b2")], framed(body, &[]));
     let exchanges: Vec<_> = (1..=100_000)
         .map(|id| {
             one = one.clone().map(|exchange| Exchange { id, ..exchange });
@@ -598,10 +454,7 @@ fn speed_of_a_hundred_thousand_exchanges() {
         .collect();
     let timed = |what: &str, size: usize, start: Instant| {
         let took = start.elapsed();
-        println!(
-            "{what}: {took:?}, {:.0} MB/s",
-            size as f64 / 1e6 / took.as_secs_f64()
-        );
+        println!("{what}: {took:?}, {:.0} MB/s", size as f64 / 1e6 / took.as_secs_f64());
     };
     let start = Instant::now();
     let (text, blobs) = write(None, &exchanges, BLOB_THRESHOLD);

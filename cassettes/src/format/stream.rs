@@ -77,10 +77,7 @@ pub(super) fn write_pieces<'a>(
             keys.push(("events".into(), write_items(&pieces, separator, frames)));
             Some(keys)
         }
-        StreamKind::Lines => Some(vec![(
-            "lines".into(),
-            write_items(&split_lines(text), "\n", frames),
-        )]),
+        StreamKind::Lines => Some(vec![("lines".into(), write_items(&split_lines(text), "\n", frames))]),
         StreamKind::Frames => None,
     }
 }
@@ -97,10 +94,7 @@ pub(super) fn read_chunks(node: &Node<'_>) -> Result<(Bytes, Vec<Frame>), Proble
             (_, value) => read_base64(value)?,
         };
         fields.finish()?;
-        frames.push(Frame {
-            len: piece.len(),
-            after,
-        });
+        frames.push(Frame { len: piece.len(), after });
         content.extend_from_slice(&piece);
     }
     Ok((content.into(), frames))
@@ -130,15 +124,8 @@ pub(super) fn read_frames(node: &Node<'_>, size: u64) -> Result<Vec<Frame>, Prob
         };
         let (len, after) = item.text("a frame")?.split_once('+').ok_or_else(malformed)?;
         let len = len.parse::<usize>().map_err(|_| malformed())?;
-        let after = Scalar {
-            text: after.into(),
-            style: ScalarStyle::Plain,
-        };
-        let after = Node {
-            span: item.span,
-            value: Value::Scalar(after),
-        }
-        .duration("the delay of a frame")?;
+        let after = Scalar { text: after.into(), style: ScalarStyle::Plain };
+        let after = Node { span: item.span, value: Value::Scalar(after) }.duration("the delay of a frame")?;
         covered = covered.saturating_add(len as u64);
         frames.push(Frame { len, after });
     }
@@ -153,11 +140,7 @@ pub(super) fn read_frames(node: &Node<'_>, size: u64) -> Result<Vec<Frame>, Prob
 }
 
 pub(super) fn write_frames(frames: &[Frame]) -> Out<'static> {
-    Out::sequence(
-        frames
-            .iter()
-            .map(|frame| Out::plain(format_args!("{}+{}", frame.len, spell(frame.after)))),
-    )
+    Out::sequence(frames.iter().map(|frame| Out::plain(format_args!("{}+{}", frame.len, spell(frame.after)))))
 }
 
 /// Where each frame starts, and its delay.
@@ -177,13 +160,11 @@ impl Starts {
             };
             let start = from.saturating_add(at.integer("the place of the cut", 1..=usize::MAX)?);
             if start <= *last || start >= to {
-                return Err(
-                    Problem::new(at.span, format!("no cut can stand at byte {} here", start - from))
-                        .with_help(format!(
-                            "cuts are in order, and lie inside the {} bytes of the item",
-                            to - from
-                        )),
-                );
+                return Err(Problem::new(at.span, format!("no cut can stand at byte {} here", start - from))
+                    .with_help(format!(
+                        "cuts are in order, and lie inside the {} bytes of the item",
+                        to - from
+                    )));
             }
             self.0.push((start, after));
         }
@@ -195,10 +176,7 @@ impl Starts {
         self.0
             .iter()
             .zip(ends)
-            .map(|((start, after), end)| Frame {
-                len: end - start,
-                after: *after,
-            })
+            .map(|((start, after), end)| Frame { len: end - start, after: *after })
             .collect()
     }
 }
@@ -245,10 +223,8 @@ fn write_items<'a>(pieces: &[&'a str], separator: &str, frames: &[Frame]) -> Out
 
 fn some_items<'n, 's>(node: &'n Node<'s>, what: &'static str) -> Result<&'n [Node<'s>], Problem> {
     match node.sequence(what)? {
-        [] => Err(
-            Problem::new(node.span, format!("expected {what}, found an empty list"))
-                .with_help("leave `body` out when it is empty"),
-        ),
+        [] => Err(Problem::new(node.span, format!("expected {what}, found an empty list"))
+            .with_help("leave `body` out when it is empty")),
         items => Ok(items),
     }
 }

@@ -24,11 +24,8 @@ pub(super) fn is_account_header(name: &str) -> bool {
 
 /// Query keys whose value is a credential, whatever their case and separators.
 pub(super) fn is_credential_query(name: &str) -> bool {
-    let plain: String = name
-        .chars()
-        .filter(|c| !matches!(c, '-' | '_'))
-        .map(|c| c.to_ascii_lowercase())
-        .collect();
+    let plain: String =
+        name.chars().filter(|c| !matches!(c, '-' | '_')).map(|c| c.to_ascii_lowercase()).collect();
     CREDENTIAL_QUERY.contains(&plain.as_str())
 }
 

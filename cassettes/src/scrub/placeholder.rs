@@ -59,11 +59,7 @@ impl Placeholders {
         while let Some(start) = rest.find(OPEN) {
             out.push_str(&rest[..start]);
             rest = &rest[start..];
-            match rest
-                .find(CLOSE)
-                .map(|end| &rest[..end + CLOSE.len()])
-                .filter(|p| is_placeholder(p))
-            {
+            match rest.find(CLOSE).map(|end| &rest[..end + CLOSE.len()]).filter(|p| is_placeholder(p)) {
                 Some(old) => {
                     out.push_str(&self.renamed(old));
                     rest = &rest[old.len()..];
@@ -125,13 +121,9 @@ mod tests {
     #[test]
     fn only_the_exact_form_is_a_placeholder() {
         assert!(is_placeholder("{{redacted:openai_key:12}}"));
-        for text in [
-            "{{redacted:}}",
-            "{{redacted:a:}}",
-            "{{redacted:A:1}}",
-            "x{{redacted:a:1}}",
-            "{{redacted:a:1}}x",
-        ] {
+        for text in
+            ["{{redacted:}}", "{{redacted:a:}}", "{{redacted:A:1}}", "x{{redacted:a:1}}", "{{redacted:a:1}}x"]
+        {
             assert!(!is_placeholder(text), "{text}");
         }
     }

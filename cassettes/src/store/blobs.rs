@@ -30,9 +30,7 @@ pub(super) fn read(folder: &Path, sha256: &Sha256) -> io::Result<Option<Bytes>> 
         Ok(file) => file,
         Err(rustix::io::Errno::NOENT) => return Ok(None),
         Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
-            return Err(io::Error::other(
-                "it is a symbolic link, or its folder is no folder",
-            ));
+            return Err(io::Error::other("it is a symbolic link, or its folder is no folder"));
         }
         Err(error) => return Err(error.into()),
     };
@@ -49,9 +47,7 @@ pub(super) fn read(folder: &Path, sha256: &Sha256) -> io::Result<Option<Bytes>> 
 /// Keeps a blob, unless one of its name and size is there.
 pub(super) fn write(folder: &Path, sha256: &Sha256, bytes: &[u8]) -> Result<(), StoreError> {
     if is_link(folder) {
-        return Err(failed("write into", folder)(io::Error::other(
-            "it is a symbolic link",
-        )));
+        return Err(failed("write into", folder)(io::Error::other("it is a symbolic link")));
     }
     let path = folder.join(sha256.to_string());
     let is_there = fs::symlink_metadata(&path)
@@ -60,9 +56,7 @@ pub(super) fn write(folder: &Path, sha256: &Sha256, bytes: &[u8]) -> Result<(), 
         return Ok(());
     }
     fs::create_dir_all(folder).map_err(failed("create the folder", folder))?;
-    replace(&path, |file| {
-        file.write_all(bytes).map_err(failed("write", &path))
-    })?;
+    replace(&path, |file| file.write_all(bytes).map_err(failed("write", &path)))?;
     Ok(())
 }
 
@@ -97,11 +91,6 @@ fn open(folder: &Path, sha256: &Sha256) -> rustix::io::Result<File> {
     let stay = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = rustix::fs::open(folder, stay | OFlags::DIRECTORY, Mode::empty())?;
     // Not waiting: a pipe in the place of a blob must not hang the reader.
-    let file = rustix::fs::openat(
-        &folder,
-        sha256.to_string(),
-        stay | OFlags::NONBLOCK,
-        Mode::empty(),
-    )?;
+    let file = rustix::fs::openat(&folder, sha256.to_string(), stay | OFlags::NONBLOCK, Mode::empty())?;
     Ok(file.into())
 }

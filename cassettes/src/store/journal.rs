@@ -133,12 +133,7 @@ impl Records {
     fn open(path: &Path) -> Result<Self, StoreError> {
         let file = File::open(path).map_err(failed("read", path))?;
         let left = file.metadata().map_err(failed("read", path))?.len();
-        let mut records = Self {
-            input: BufReader::new(file),
-            path: path.to_owned(),
-            left,
-            cassette: None,
-        };
+        let mut records = Self { input: BufReader::new(file), path: path.to_owned(), left, cassette: None };
         let Some((_, header)) = records.next_record()? else {
             return Ok(records);
         };
@@ -149,10 +144,7 @@ impl Records {
             }
             None => {
                 let newer = "it was written by another version of wiretape";
-                Err(failed("read", path)(io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    newer,
-                )))
+                Err(failed("read", path)(io::Error::new(io::ErrorKind::InvalidData, newer)))
             }
         }
     }
@@ -174,11 +166,7 @@ impl Records {
         let mut payload = vec![0; size as usize];
         self.input.read_exact(&mut payload).map_err(&read)?;
         self.left -= u64::from(size);
-        Ok(if checksum(seq, &payload) == sum {
-            Some((seq, payload))
-        } else {
-            self.stop()
-        })
+        Ok(if checksum(seq, &payload) == sum { Some((seq, payload)) } else { self.stop() })
     }
 
     fn stop<T>(&mut self) -> Option<T> {
@@ -213,9 +201,7 @@ impl Iterator for Records {
 }
 
 fn frame(seq: u64, payload: &[u8]) -> io::Result<Vec<u8>> {
-    let size = u32::try_from(payload.len())
-        .ok()
-        .filter(|size| *size <= MOST_BYTES);
+    let size = u32::try_from(payload.len()).ok().filter(|size| *size <= MOST_BYTES);
     let size = size.ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, "the exchange is too big"))?;
     let mut record = Vec::with_capacity(HEAD + payload.len());
     record.extend_from_slice(&size.to_le_bytes());
@@ -229,11 +215,7 @@ fn unframe(head: [u8; HEAD]) -> (u32, u32, u64) {
     let (size, rest) = head.split_first_chunk().expect("a head is longer");
     let (sum, rest) = rest.split_first_chunk().expect("a head is longer");
     let (seq, _) = rest.split_first_chunk().expect("a head is longer");
-    (
-        u32::from_le_bytes(*size),
-        u32::from_le_bytes(*sum),
-        u64::from_le_bytes(*seq),
-    )
+    (u32::from_le_bytes(*size), u32::from_le_bytes(*sum), u64::from_le_bytes(*seq))
 }
 
 fn checksum(seq: u64, payload: &[u8]) -> u32 {
@@ -254,9 +236,7 @@ fn numbered(folder: &Path) -> Result<Vec<(u64, PathBuf)>, StoreError> {
     for entry in entries {
         let entry = entry.map_err(failed("read the folder", folder))?;
         let name = entry.file_name();
-        let number = name
-            .to_str()
-            .and_then(|name| name.strip_suffix(EXTENSION)?.parse().ok());
+        let number = name.to_str().and_then(|name| name.strip_suffix(EXTENSION)?.parse().ok());
         if let Some(number) = number {
             found.push((number, entry.path()));
         }

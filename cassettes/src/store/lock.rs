@@ -34,10 +34,7 @@ impl Lock {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(StoreError::Locked {
-                    cassette: cassette.to_owned(),
-                    pid: holder(&mut file),
-                });
+                return Err(StoreError::Locked { cassette: cassette.to_owned(), pid: holder(&mut file) });
             }
             Err(TryLockError::Error(error)) => return Err(failed("lock", &path)(error)),
         }

@@ -30,15 +30,10 @@ pub(super) fn replace(
         return Ok(Saved::Unchanged);
     }
     if let Some(old) = old {
-        temporary
-            .as_file()
-            .set_permissions(old.permissions())
-            .map_err(failed("set the mode of", path))?;
+        temporary.as_file().set_permissions(old.permissions()).map_err(failed("set the mode of", path))?;
     }
     temporary.as_file().sync_all().map_err(failed("flush", path))?;
-    temporary
-        .persist(path)
-        .map_err(|error| failed("replace", path)(error.error))?;
+    temporary.persist(path).map_err(|error| failed("replace", path)(error.error))?;
     sync_folder(folder)?;
     Ok(Saved::Written)
 }

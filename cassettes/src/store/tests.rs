@@ -14,15 +14,8 @@ fn exchange(id: u32, body: &str) -> Scrubbed<Exchange> {
 }
 
 fn cassette(bodies: &[&str]) -> Cassette {
-    let exchanges = bodies
-        .iter()
-        .zip(1..)
-        .map(|(body, id)| exchange(id, body))
-        .collect();
-    Cassette {
-        policy: None,
-        exchanges,
-    }
+    let exchanges = bodies.iter().zip(1..).map(|(body, id)| exchange(id, body)).collect();
+    Cassette { policy: None, exchanges }
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -47,10 +40,7 @@ fn what_was_saved_is_loaded() {
     assert_eq!(load(&path).unwrap(), whole);
     let folder = path.parent().unwrap();
     assert_eq!(names(folder), ["a.yaml", "a.yaml.blobs"]);
-    assert_eq!(
-        names(&folder.join("a.yaml.blobs")),
-        [Sha256::of(big("x").as_bytes()).to_string()]
-    );
+    assert_eq!(names(&folder.join("a.yaml.blobs")), [Sha256::of(big("x").as_bytes()).to_string()]);
 }
 
 #[test]
@@ -62,15 +52,9 @@ fn the_same_cassette_is_not_written_twice() {
     let before = fs::metadata(&path).unwrap();
     assert_eq!(save(&path, &whole).unwrap(), Saved::Unchanged);
     let after = fs::metadata(&path).unwrap();
-    assert_eq!(
-        (before.ino(), before.modified().unwrap()),
-        (after.ino(), after.modified().unwrap())
-    );
+    assert_eq!((before.ino(), before.modified().unwrap()), (after.ino(), after.modified().unwrap()));
     assert_eq!(names(dir.path()), ["a.yaml", "a.yaml.blobs"]);
-    assert_eq!(
-        save(&path, &cassette(&["two", &big("x")])).unwrap(),
-        Saved::Written
-    );
+    assert_eq!(save(&path, &cassette(&["two", &big("x")])).unwrap(), Saved::Written);
 }
 
 #[test]
@@ -97,10 +81,7 @@ fn a_blob_cut_short_is_written_again() {
     let path = dir.path().join("a.yaml");
     let whole = cassette(&[&big("x")]);
     save(&path, &whole).unwrap();
-    let blob = dir
-        .path()
-        .join("a.yaml.blobs")
-        .join(Sha256::of(big("x").as_bytes()).to_string());
+    let blob = dir.path().join("a.yaml.blobs").join(Sha256::of(big("x").as_bytes()).to_string());
     fs::write(&blob, "xx").unwrap();
     assert!(load(&path).is_err());
     assert_eq!(save(&path, &whole).unwrap(), Saved::Unchanged);
@@ -115,62 +96,30 @@ fn a_save_that_fails_leaves_the_old_cassette_and_no_other_file() {
     let old = fs::read(&path).unwrap();
 
     // While exchanges still come.
-    let lost = || StoreError::Io {
-        action: "read",
-        file: "x".into(),
-        source: io::Error::other("lost"),
-    };
+    let lost = || StoreError::Io { action: "read", file: "x".into(), source: io::Error::other("lost") };
     let result = save_from(&path, None, [Ok(exchange(1, "new")), Err(lost())]);
     assert_eq!(result.unwrap_err().to_string(), "cannot read x: lost");
-    assert_eq!(
-        (fs::read(&path).unwrap(), names(dir.path())),
-        (old.clone(), vec!["a.yaml".to_owned()])
-    );
+    assert_eq!((fs::read(&path).unwrap(), names(dir.path())), (old.clone(), vec!["a.yaml".to_owned()]));
 
     // While a blob is written.
     let occupied = dir.path().join("a.yaml.blobs");
     fs::write(&occupied, "a file").unwrap();
     let result = save(&path, &cassette(&["new", &big("x")])).unwrap_err();
-    let StoreError::Io {
-        action: "create the folder",
-        file,
-        ..
-    } = &result
-    else {
-        panic!("{result}")
-    };
+    let StoreError::Io { action: "create the folder", file, .. } = &result else { panic!("{result}") };
     assert_eq!(file.file_name(), occupied.file_name());
     assert_eq!(fs::read(&path).unwrap(), old);
     assert_eq!(names(dir.path()), ["a.yaml", "a.yaml.blobs"]);
 
     // Before anything is written.
     let result = save(&path.join("b.yaml"), &cassette(&["new"])).unwrap_err();
-    assert!(
-        matches!(
-            result,
-            StoreError::Io {
-                action: "create the folder",
-                ..
-            }
-        ),
-        "{result}"
-    );
+    assert!(matches!(result, StoreError::Io { action: "create the folder", .. }), "{result}");
     assert_eq!(fs::read(&path).unwrap(), old);
 
     // At the very last step.
     let folder = dir.path().join("c.yaml");
     fs::create_dir(&folder).unwrap();
     let result = save(&folder, &cassette(&["new"])).unwrap_err();
-    assert!(
-        matches!(
-            result,
-            StoreError::Io {
-                action: "replace",
-                ..
-            }
-        ),
-        "{result}"
-    );
+    assert!(matches!(result, StoreError::Io { action: "replace", .. }), "{result}");
     assert_eq!(names(dir.path()), ["a.yaml", "a.yaml.blobs", "c.yaml"]);
 }
 
@@ -195,44 +144,21 @@ fn a_bad_file_is_refused_by_name_line_and_column_and_left_alone() {
     let path = dir.path().join("a.yaml");
     fs::write(&path, "wiretape: cassette/9\n").unwrap();
     let error = load(&path).unwrap_err();
-    let StoreError::Invalid {
-        file,
-        source_text,
-        problem,
-    } = &error
-    else {
-        panic!("{error}")
-    };
+    let StoreError::Invalid { file, source_text, problem } = &error else { panic!("{error}") };
     assert_eq!((file, &**source_text), (&path, "wiretape: cassette/9\n"));
     assert_eq!(problem.help.as_deref(), Some("upgrade wiretape"));
     assert_eq!(
         error.to_string(),
-        format!(
-            "{}:1:11: this cassette has format 9; this wiretape reads up to format 1",
-            path.display()
-        )
+        format!("{}:1:11: this cassette has format 9; this wiretape reads up to format 1", path.display())
     );
 
     fs::write(&path, b"wiretape: cassette/1\nexchanges: \xff\n").unwrap();
     let error = load(&path).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!("{}:2:12: the file is not UTF-8 text", path.display())
-    );
-    assert_eq!(
-        fs::read(&path).unwrap(),
-        b"wiretape: cassette/1\nexchanges: \xff\n"
-    );
+    assert_eq!(error.to_string(), format!("{}:2:12: the file is not UTF-8 text", path.display()));
+    assert_eq!(fs::read(&path).unwrap(), b"wiretape: cassette/1\nexchanges: \xff\n");
 
     let error = load(&dir.path().join("none.yaml")).unwrap_err();
-    let StoreError::Io {
-        action: "read",
-        source,
-        ..
-    } = &error
-    else {
-        panic!("{error}")
-    };
+    let StoreError::Io { action: "read", source, .. } = &error else { panic!("{error}") };
     assert_eq!(source.kind(), io::ErrorKind::NotFound);
 }
 
@@ -242,16 +168,7 @@ fn a_file_over_the_limit_is_refused_unread() {
     let path = dir.path().join("a.yaml");
     File::create(&path).unwrap().set_len(MOST_BYTES + 1).unwrap();
     let error = load(&path).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            StoreError::TooLarge {
-                limit: MOST_BYTES,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, StoreError::TooLarge { limit: MOST_BYTES, .. }), "{error}");
 }
 
 #[test]
@@ -261,36 +178,19 @@ fn no_blob_is_read_through_a_link_or_from_a_pipe() {
     save(&path, &cassette(&[&big("x")])).unwrap();
     let folder = dir.path().join("a.yaml.blobs");
     let blob = folder.join(Sha256::of(big("x").as_bytes()).to_string());
-    let told = || {
-        load(&path)
-            .unwrap_err()
-            .to_string()
-            .split_once(": ")
-            .unwrap()
-            .1
-            .to_owned()
-    };
+    let told = || load(&path).unwrap_err().to_string().split_once(": ").unwrap().1.to_owned();
 
     // The right bytes, but elsewhere.
     let elsewhere = dir.path().join("elsewhere");
     fs::rename(&blob, &elsewhere).unwrap();
     symlink(&elsewhere, &blob).unwrap();
-    assert_eq!(
-        told(),
-        "the blob cannot be read: it is a symbolic link, or its folder is no folder"
-    );
+    assert_eq!(told(), "the blob cannot be read: it is a symbolic link, or its folder is no folder");
 
     fs::remove_file(&blob).unwrap();
     assert_eq!(told(), "the blob is missing");
 
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        &blob,
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::RUSR,
-        0,
-    )
-    .unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &blob, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+        .unwrap();
     assert_eq!(told(), "the blob cannot be read: it is not a file");
 
     fs::remove_file(&blob).unwrap();
@@ -299,10 +199,7 @@ fn no_blob_is_read_through_a_link_or_from_a_pipe() {
     let moved = dir.path().join("moved");
     fs::rename(&folder, &moved).unwrap();
     symlink(&moved, &folder).unwrap();
-    assert_eq!(
-        told(),
-        "the blob cannot be read: it is a symbolic link, or its folder is no folder"
-    );
+    assert_eq!(told(), "the blob cannot be read: it is a symbolic link, or its folder is no folder");
 }
 
 #[test]

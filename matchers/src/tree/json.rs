@@ -109,10 +109,7 @@ impl<'a> Visitor<'a> for Reader<'_, '_> {
             let more = match self.scope.enter(Step::Index(index)) {
                 None => list.next_element::<IgnoredAny>()?.is_some(),
                 Some(scope) => {
-                    let item = list.next_element_seed(Reader {
-                        scope: &scope,
-                        ..self
-                    })?;
+                    let item = list.next_element_seed(Reader { scope: &scope, ..self })?;
                     let more = item.is_some();
                     items.extend(item.map(|node| Item { index, node }));
                     more
@@ -135,11 +132,7 @@ impl<'a> Visitor<'a> for Reader<'_, '_> {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             };
-            let node = map.next_value_seed(Reader {
-                name: &key,
-                scope: &scope,
-                ..self
-            })?;
+            let node = map.next_value_seed(Reader { name: &key, scope: &scope, ..self })?;
             members.push(Entry::new(key, node));
         }
         Ok(Node::Map(settle(members)))
@@ -191,11 +184,7 @@ enum Holds {
 impl<'a> Entry<'a> {
     fn new(key: Cow<'a, str>, node: Node<'a>) -> Self {
         Self {
-            holds: if placeholder::is_in(&key) {
-                Holds::Placeholder
-            } else {
-                Holds::Plain
-            },
+            holds: if placeholder::is_in(&key) { Holds::Placeholder } else { Holds::Plain },
             key: placeholder::without_numbers(key),
             node,
         }
@@ -214,11 +203,7 @@ fn settle<'a>(mut entries: Vec<Entry<'a>>) -> Vec<Member<'a>> {
             occurrence = before.occurrence + usize::from(!before.node.is_credential());
             members.push(before);
         }
-        members.push(Member {
-            key,
-            occurrence,
-            node,
-        });
+        members.push(Member { key, occurrence, node });
     }
     members
 }
@@ -229,9 +214,7 @@ fn is_json(media: &str) -> bool {
 
 /// One value a line: a text, even where it has one line only.
 fn is_json_lines(media: &str) -> bool {
-    ["ndjson", "jsonl", "jsonlines", "json-seq"]
-        .iter()
-        .any(|kind| media.ends_with(kind))
+    ["ndjson", "jsonl", "jsonlines", "json-seq"].iter().any(|kind| media.ends_with(kind))
 }
 
 fn is_bracketed(bytes: &[u8]) -> bool {

@@ -29,14 +29,7 @@ pub(super) fn read<'a>(
         let scope = scope.enter(step);
         let content = scope.as_ref().map(|scope| {
             let media = raw.media.as_deref().unwrap_or("");
-            content(
-                media,
-                raw.filename.is_some(),
-                raw.content,
-                name.as_deref(),
-                scope,
-                shapes,
-            )
+            content(media, raw.filename.is_some(), raw.content, name.as_deref(), scope, shapes)
         });
         if !content.as_ref().is_some_and(Node::is_credential) {
             seen.insert(name.clone(), occurrence + 1);
@@ -129,10 +122,7 @@ fn next_delimiter<'a>(
     while let Some(at) = bytes[from..].iter().position(|&b| b == b'\r') {
         let start = from + at;
         let after = bytes[start..].strip_prefix(b"\r\n");
-        if let Some(after) = after
-            .and_then(|line| line.strip_prefix(delimiter))
-            .and_then(delimited)
-        {
+        if let Some(after) = after.and_then(|line| line.strip_prefix(delimiter)).and_then(delimited) {
             return Some((&bytes[..start], after));
         }
         from = start + 1;
@@ -147,9 +137,7 @@ fn delimited(after: &[u8]) -> Option<Delimited<'_>> {
     }
     let padding = after.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
     // The part keeps this line break, so that an empty one still has a break before its end.
-    after[padding..]
-        .starts_with(b"\r\n")
-        .then_some(Delimited::Part(&after[padding..]))
+    after[padding..].starts_with(b"\r\n").then_some(Delimited::Part(&after[padding..]))
 }
 
 /// `part` starts with the line break that ends the delimiter before it.
@@ -168,12 +156,7 @@ fn raw_part(part: &[u8]) -> Option<RawPart<'_>> {
         _ => return None,
     };
     let head = std::str::from_utf8(head).ok()?;
-    let mut raw = RawPart {
-        name: None,
-        filename: None,
-        media: None,
-        content,
-    };
+    let mut raw = RawPart { name: None, filename: None, media: None, content };
     for line in head.split("\r\n").filter(|line| !line.is_empty()) {
         let (name, value) = line.split_once(':')?;
         let value = value.trim();

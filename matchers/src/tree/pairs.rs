@@ -17,10 +17,7 @@ pub(super) fn read<'a>(text: &'a str, scope: &Scope<'_>, shapes: Shapes) -> Node
         .filter(|pair| !pair.is_empty())
         .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
         .map(|(name, value)| {
-            (
-                placeholder::without_numbers(percent::decode_pair(name)),
-                percent::decode_pair(value),
-            )
+            (placeholder::without_numbers(percent::decode_pair(name)), percent::decode_pair(value))
         })
         .collect();
     pairs.sort_by(|a, b| a.0.cmp(&b.0));
@@ -46,11 +43,7 @@ pub(super) fn read<'a>(text: &'a str, scope: &Scope<'_>, shapes: Shapes) -> Node
             }
             Node::Text(Text::value(value, &key, shapes))
         };
-        members.push(Member {
-            key,
-            occurrence: index,
-            node,
-        });
+        members.push(Member { key, occurrence: index, node });
     }
     Node::Map(members)
 }

@@ -40,10 +40,7 @@ fn print(name: &str, what: &str, rounds: u32, request: &Request, mut run: impl F
         run();
     }
     let micros = start.elapsed().as_secs_f64() * 1e6 / f64::from(rounds);
-    println!(
-        "{name:>16} ({:>6} bytes) {what:>10}: {micros:9.2} µs",
-        request.body.len()
-    );
+    println!("{name:>16} ({:>6} bytes) {what:>10}: {micros:9.2} µs", request.body.len());
 }
 
 fn chat(turns: usize) -> Request {

@@ -7,10 +7,7 @@ use crate::{get, json, post, request, told, volatile, with_header};
 
 #[test]
 fn differences_come_in_the_order_method_url_headers_body() {
-    let policy = Policy {
-        headers: vec!["x-a".to_owned()],
-        ..Policy::default()
-    };
+    let policy = Policy { headers: vec!["x-a".to_owned()], ..Policy::default() };
     let mut live = with_header(json(r#"{"a":2}"#), "x-a", "1");
     live.url = exchange::Url::parse("http://b.test:81/v2?p=1&q").unwrap();
     live.method = "PUT".to_owned();
@@ -50,11 +47,7 @@ fn a_json_difference_names_its_place_and_quotes_strings() {
 #[test]
 fn an_item_after_a_volatile_one_is_told_by_its_own_number() {
     assert_eq!(
-        told(
-            &volatile(&["body[0]", "body[1]"]),
-            &json("[1,2,3]"),
-            &json("[8,9,4]")
-        ),
+        told(&volatile(&["body[0]", "body[1]"]), &json("[1,2,3]"), &json("[8,9,4]")),
         ["body[2]: 3 -> 4"]
     );
 }
@@ -62,37 +55,19 @@ fn an_item_after_a_volatile_one_is_told_by_its_own_number() {
 #[test]
 fn a_plain_value_in_the_place_of_a_credential_is_told_as_such() {
     assert_eq!(
-        told(
-            &Policy::default(),
-            &json(r#"{"token":"{{redacted:token:1}}"}"#),
-            &json(r#"{"token":"abc"}"#)
-        ),
+        told(&Policy::default(), &json(r#"{"token":"{{redacted:token:1}}"}"#), &json(r#"{"token":"abc"}"#)),
         [r#"body.token: {{redacted:token:*}} -> "abc""#]
     );
 }
 
 #[test]
 fn long_values_are_cut_around_the_place_where_they_part() {
-    let text = |middle: &str| {
-        json(&format!(
-            r#"{{"c":"{}{middle}{}"}}"#,
-            "a".repeat(500),
-            "b".repeat(500)
-        ))
-    };
-    let verdict = Pattern::new(&text("ONE"), &Policy::default())
-        .check(&text("TWO"))
-        .differences;
+    let text = |middle: &str| json(&format!(r#"{{"c":"{}{middle}{}"}}"#, "a".repeat(500), "b".repeat(500)));
+    let verdict = Pattern::new(&text("ONE"), &Policy::default()).check(&text("TWO")).differences;
     let a = "a".repeat(40);
     let b = "b".repeat(73);
-    assert_eq!(
-        verdict[0].expected.as_deref(),
-        Some(format!("\"…{a}ONE{b}…\"").as_str())
-    );
-    assert_eq!(
-        verdict[0].actual.as_deref(),
-        Some(format!("\"…{a}TWO{b}…\"").as_str())
-    );
+    assert_eq!(verdict[0].expected.as_deref(), Some(format!("\"…{a}ONE{b}…\"").as_str()));
+    assert_eq!(verdict[0].actual.as_deref(), Some(format!("\"…{a}TWO{b}…\"").as_str()));
 }
 
 #[test]
@@ -113,10 +88,7 @@ fn what_is_shown_is_short_and_printable_whatever_came() {
             for difference in Pattern::new(a, &policy).check(b).differences {
                 for shown in [difference.expected, difference.actual].into_iter().flatten() {
                     assert!(shown.chars().count() <= 130, "{shown}");
-                    assert!(
-                        !shown.contains(|c: char| c.is_control() || c == '\u{202e}'),
-                        "{shown:?}"
-                    );
+                    assert!(!shown.contains(|c: char| c.is_control() || c == '\u{202e}'), "{shown:?}");
                 }
             }
         }
@@ -131,10 +103,7 @@ fn binary_and_omitted_bodies_are_told_by_size() {
         ["body: [3 bytes, from byte 2: 02] -> [4 bytes, from byte 2: 03 04]"]
     );
     let mut omitted = post("", "");
-    omitted.body.content = Content::Omitted {
-        size: 9,
-        sha256: Sha256::of(b"x"),
-    };
+    omitted.body.content = Content::Omitted { size: 9, sha256: Sha256::of(b"x") };
     assert_eq!(
         told(&policy, &omitted, &post("", "abc")),
         ["body: [9 bytes, sha256 2d711642b726b044…] -> [3 bytes, sha256 ba7816bf8f01cfea…]"]
@@ -143,10 +112,7 @@ fn binary_and_omitted_bodies_are_told_by_size() {
 
 #[test]
 fn an_empty_body_is_told_as_absent() {
-    assert_eq!(
-        told(&Policy::default(), &json(r#"{"a":1}"#), &json("")),
-        [r#"body: {"a":1} -> -"#]
-    );
+    assert_eq!(told(&Policy::default(), &json(r#"{"a":1}"#), &json("")), [r#"body: {"a":1} -> -"#]);
 }
 
 #[test]
@@ -177,11 +143,7 @@ fn a_path_is_told_whole() {
         ["path: /v1/threads/7/runs -> /v1/threads/8/runs"]
     );
     assert_eq!(
-        told(
-            &Policy::default(),
-            &request("GET", "https://a.test/"),
-            &get("https://a.test/")
-        ),
+        told(&Policy::default(), &request("GET", "https://a.test/"), &get("https://a.test/")),
         [""; 0]
     );
 }

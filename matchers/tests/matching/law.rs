@@ -52,20 +52,9 @@ fn leaf() -> impl Strategy<Value = String> {
 
 fn key() -> impl Strategy<Value = String> {
     select(
-        [
-            "a",
-            "b",
-            "c",
-            "id",
-            "ts",
-            "created_at",
-            "",
-            "a.b",
-            "{{redacted:key:1}}",
-            "{{redacted:key:2}}",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
+        ["a", "b", "c", "id", "ts", "created_at", "", "a.b", "{{redacted:key:1}}", "{{redacted:key:2}}"]
+            .map(str::to_owned)
+            .to_vec(),
     )
 }
 
@@ -87,15 +76,11 @@ fn plain() -> impl Strategy<Value = String> {
 }
 
 fn pairs() -> impl Strategy<Value = String> {
-    let spelled = prop_oneof![
-        plain(),
-        plain().prop_map(|text| text.bytes().map(|b| format!("%{b:02x}")).collect())
-    ];
+    let spelled =
+        prop_oneof![plain(), plain().prop_map(|text| text.bytes().map(|b| format!("%{b:02x}")).collect())];
     vec((key(), spelled), 0..4).prop_map(|pairs| {
-        let pairs: Vec<_> = pairs
-            .iter()
-            .map(|(k, v)| format!("{k}={}", v.replace([' ', '+'], "%20")))
-            .collect();
+        let pairs: Vec<_> =
+            pairs.iter().map(|(k, v)| format!("{k}={}", v.replace([' ', '+'], "%20"))).collect();
         pairs.join("&")
     })
 }
@@ -108,17 +93,14 @@ fn parts() -> impl Strategy<Value = Request> {
         "content-type: application/json\r\ncontent-disposition: form-data; name=b",
         "content-type: text/plain",
     ]);
-    (
-        select(vec!["one", "two"]),
-        vec((head, prop_oneof![plain(), value()]), 0..3),
-    )
-        .prop_map(|(boundary, parts)| {
-            let parts = parts
-                .iter()
-                .map(|(head, content)| format!("--{boundary}\r\n{head}\r\n\r\n{content}\r\n"));
+    (select(vec!["one", "two"]), vec((head, prop_oneof![plain(), value()]), 0..3)).prop_map(
+        |(boundary, parts)| {
+            let parts =
+                parts.iter().map(|(head, content)| format!("--{boundary}\r\n{head}\r\n\r\n{content}\r\n"));
             let body = format!("{}--{boundary}--\r\n", parts.collect::<String>());
             post(&format!("multipart/form-data; boundary={boundary}"), body)
-        })
+        },
+    )
 }
 
 fn any_request() -> impl Strategy<Value = Request> {
@@ -144,9 +126,7 @@ fn any_request() -> impl Strategy<Value = Request> {
     (body, host, path, pairs(), prop::option::of(plain())).prop_map(
         |(mut request, host, path, query, header)| {
             request.url = Url::parse(&format!("{host}{path}?{query}")).unwrap();
-            request
-                .headers
-                .push(Header::new("x-a", header.unwrap_or_default()).unwrap());
+            request.headers.push(Header::new("x-a", header.unwrap_or_default()).unwrap());
             request
         },
     )
@@ -159,10 +139,7 @@ fn policies() -> impl Strategy<Value = Policy> {
         exact(),
         volatile(&["body.a", "query.a[0]"]),
         volatile(&["body[*].a", "body[0]", "path[1]"]),
-        Policy {
-            headers: vec!["x-a".to_owned()],
-            ..volatile(&["query.*", "path"])
-        },
+        Policy { headers: vec!["x-a".to_owned()], ..volatile(&["query.*", "path"]) },
         Policy {
             shapes: wiretape_matchers::Shapes::Exact,
             ..volatile(&["query", "path", "body.a.b", "body[*]", "body.b[1]"])

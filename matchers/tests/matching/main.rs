@@ -1,9 +1,6 @@
 //! The crate as its users see it.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a helper that cannot build its request fails its test"
-)]
+#![allow(clippy::unwrap_used, reason = "a helper that cannot build its request fails its test")]
 
 mod cost;
 mod explanations;
@@ -49,17 +46,11 @@ fn with_header(mut request: Request, name: &str, value: &str) -> Request {
 }
 
 fn exact() -> Policy {
-    Policy {
-        shapes: Shapes::Exact,
-        ..Policy::default()
-    }
+    Policy { shapes: Shapes::Exact, ..Policy::default() }
 }
 
 fn volatile(paths: &[&str]) -> Policy {
-    Policy {
-        volatile: paths.iter().map(|path| path.parse().unwrap()).collect(),
-        ..Policy::default()
-    }
+    Policy { volatile: paths.iter().map(|path| path.parse().unwrap()).collect(), ..Policy::default() }
 }
 
 /// Whether two requests match, by every way there is to ask; it fails where the ways do not agree.
@@ -69,22 +60,10 @@ fn matches_under(policy: &Policy, a: &Request, b: &Request) -> bool {
     let verdict = Pattern::new(a, policy).check(b);
     let back = Pattern::new(b, policy).check(a);
     assert_eq!(verdict.is_match(), back.is_match(), "{verdict:?}\n{back:?}");
-    assert_eq!(
-        verdict.is_match(),
-        key(policy, &x) == key(policy, &y),
-        "{verdict:?}"
-    );
-    assert!(
-        x.exact != y.exact || x.loose == y.loose,
-        "same exact key, other loose key"
-    );
+    assert_eq!(verdict.is_match(), key(policy, &x) == key(policy, &y), "{verdict:?}");
+    assert!(x.exact != y.exact || x.loose == y.loose, "same exact key, other loose key");
     if x.loose == y.loose {
-        let paths = |c: &Canonical| {
-            c.slots
-                .iter()
-                .map(|s| (s.path.clone(), s.shape))
-                .collect::<Vec<_>>()
-        };
+        let paths = |c: &Canonical| c.slots.iter().map(|s| (s.path.clone(), s.shape)).collect::<Vec<_>>();
         assert_eq!(paths(&x), paths(&y));
     }
     for c in [&x, &y] {
@@ -112,8 +91,5 @@ fn told(policy: &Policy, recorded: &Request, live: &Request) -> Vec<String> {
 
 fn lines(differences: &[Difference]) -> Vec<String> {
     let side = |value: &Option<String>| value.clone().unwrap_or("-".to_owned());
-    differences
-        .iter()
-        .map(|d| format!("{}: {} -> {}", d.path, side(&d.expected), side(&d.actual)))
-        .collect()
+    differences.iter().map(|d| format!("{}: {} -> {}", d.path, side(&d.expected), side(&d.actual))).collect()
 }

@@ -33,10 +33,7 @@ fn the_boundary_preamble_and_epilogue_do_not_count() {
     let mut live = upload("another-one", &parts);
     assert!(matches(&recorded, &live));
     let text = String::from_utf8(live.body.bytes().unwrap().to_vec()).unwrap();
-    let bare = text
-        .trim_start_matches("a preamble\r\n")
-        .trim_end_matches("\r\nan epilogue")
-        .to_owned();
+    let bare = text.trim_start_matches("a preamble\r\n").trim_end_matches("\r\nan epilogue").to_owned();
     live.body = exchange::Body::from_bytes(bare);
     assert!(matches(&recorded, &live));
 }
@@ -45,32 +42,17 @@ fn the_boundary_preamble_and_epilogue_do_not_count() {
 fn name_filename_content_type_content_and_order_count() {
     let recorded = upload("b", &[field(PURPOSE, "batch"), field(FILE, "x")]);
     for (parts, difference) in [
-        (
-            vec![field(PURPOSE, "batch"), field(FILE, "y")],
-            "body.file: x -> y",
-        ),
-        (
-            vec![field(PURPOSE, "other"), field(FILE, "x")],
-            "body.purpose: batch -> other",
-        ),
-        (
-            vec![field(FILE, "x"), field(PURPOSE, "batch")],
-            "body: parts purpose, file -> parts file, purpose",
-        ),
+        (vec![field(PURPOSE, "batch"), field(FILE, "y")], "body.file: x -> y"),
+        (vec![field(PURPOSE, "other"), field(FILE, "x")], "body.purpose: batch -> other"),
+        (vec![field(FILE, "x"), field(PURPOSE, "batch")], "body: parts purpose, file -> parts file, purpose"),
         (vec![field(FILE, "x")], "body.purpose: batch -> -"),
-        (
-            vec![field(PURPOSE, "batch"), field(FILE, "x"), field(FILE, "z")],
-            "body.file[1]: - -> z",
-        ),
+        (vec![field(PURPOSE, "batch"), field(FILE, "x"), field(FILE, "z")], "body.file[1]: - -> z"),
         (
             vec![field(PURPOSE, "batch"), field(&FILE.replace("a;b", "c"), "x")],
             "body.file.filename: a;b.txt -> c.txt",
         ),
         (
-            vec![
-                field(PURPOSE, "batch"),
-                field(&FILE.replace("plain", "html"), "x"),
-            ],
+            vec![field(PURPOSE, "batch"), field(&FILE.replace("plain", "html"), "x")],
             "body.file.content-type: text/plain -> text/html",
         ),
     ] {
@@ -83,24 +65,15 @@ fn name_filename_content_type_content_and_order_count() {
 #[test]
 fn a_json_part_is_compared_by_structure() {
     let recorded = upload("b", &[field(DATA, r#"{"a":1,"b":2}"#)]);
-    assert!(matches(
-        &recorded,
-        &upload("c", &[field(DATA, r#"{ "b": 2.0, "a": 1 }"#)])
-    ));
+    assert!(matches(&recorded, &upload("c", &[field(DATA, r#"{ "b": 2.0, "a": 1 }"#)])));
     let live = upload("c", &[field(DATA, r#"{"a":1,"b":3}"#)]);
     assert!(!matches(&recorded, &live));
-    assert_eq!(
-        told(&Policy::default(), &recorded, &live),
-        ["body.data.b: 2 -> 3"]
-    );
+    assert_eq!(told(&Policy::default(), &recorded, &live), ["body.data.b: 2 -> 3"]);
 }
 
 #[test]
 fn a_text_field_may_hold_a_volatile_shape_but_a_file_may_not() {
-    let uuids = [
-        "0b9f6d1c-3f0e-4c57-9d0a-0d5a8f0c7a11",
-        "6f9619ff-8b86-d011-b42d-00c04fc964ff",
-    ];
+    let uuids = ["0b9f6d1c-3f0e-4c57-9d0a-0d5a8f0c7a11", "6f9619ff-8b86-d011-b42d-00c04fc964ff"];
     let [a, b] = uuids.map(|uuid| upload("b", &[field(PURPOSE, uuid)]));
     assert!(matches(&a, &b));
     assert!(!matches_under(&exact(), &a, &b));
@@ -112,10 +85,7 @@ fn a_text_field_may_hold_a_volatile_shape_but_a_file_may_not() {
 fn a_part_that_is_a_credential_matches_none() {
     let recorded = upload("b", &[field(PURPOSE, "{{redacted:token:1}}"), field(FILE, "x")]);
     assert!(matches(&recorded, &upload("c", &[field(FILE, "x")])));
-    assert!(!matches(
-        &recorded,
-        &upload("c", &[field(PURPOSE, "plain"), field(FILE, "x")])
-    ));
+    assert!(!matches(&recorded, &upload("c", &[field(PURPOSE, "plain"), field(FILE, "x")])));
 }
 
 #[test]
@@ -123,17 +93,9 @@ fn a_part_can_be_volatile_and_so_can_its_filename() {
     let recorded = upload("b", &[field(PURPOSE, "batch"), field(FILE, "x")]);
     let renamed = FILE.replace("a;b", "c");
     let live = upload("b", &[field(PURPOSE, "other"), field(&renamed, "x")]);
-    assert!(matches_under(
-        &volatile(&["body.purpose", "body.file.filename"]),
-        &recorded,
-        &live
-    ));
+    assert!(matches_under(&volatile(&["body.purpose", "body.file.filename"]), &recorded, &live));
     assert!(!matches_under(&volatile(&["body.purpose"]), &recorded, &live));
-    assert!(!matches_under(
-        &volatile(&["body.file.filename"]),
-        &recorded,
-        &live
-    ));
+    assert!(!matches_under(&volatile(&["body.file.filename"]), &recorded, &live));
 }
 
 #[test]
@@ -145,16 +107,8 @@ fn one_of_several_parts_of_a_name_can_be_volatile() {
     assert!(matches_under(&policy, &recorded, &live));
     // In a JSON part the index is one of its items, and the part keeps its own number.
     let list = upload("b", &[field(PURPOSE, "[1,2]")]);
-    assert!(matches_under(
-        &policy,
-        &list,
-        &upload("b", &[field(PURPOSE, "[7,2]")])
-    ));
-    assert!(!matches_under(
-        &policy,
-        &list,
-        &upload("b", &[field(PURPOSE, "[1,3]")])
-    ));
+    assert!(matches_under(&policy, &list, &upload("b", &[field(PURPOSE, "[7,2]")])));
+    assert!(!matches_under(&policy, &list, &upload("b", &[field(PURPOSE, "[1,3]")])));
     let second = upload("b", &[field(PURPOSE, "one"), field(PURPOSE, "[1,2]")]);
     assert!(!matches_under(&policy, &list, &second));
 }
@@ -163,15 +117,9 @@ fn one_of_several_parts_of_a_name_can_be_volatile() {
 fn parts_may_lack_names_headers_and_content() {
     let mixed = |body: &str| post("multipart/mixed; boundary=b", body);
     let recorded = mixed("--b\r\n\r\none\r\n--b\r\nContent-ID: 1\r\n\r\n--b\r\n--b--");
-    assert!(matches(
-        &recorded,
-        &mixed("--b  \r\n\r\none\r\n--b\r\n\r\n\r\n--b\r\n\r\n\r\n--b--\r\n")
-    ));
+    assert!(matches(&recorded, &mixed("--b  \r\n\r\none\r\n--b\r\n\r\n\r\n--b\r\n\r\n\r\n--b--\r\n")));
     let live = mixed("--b\r\n\r\ntwo\r\n--b\r\n\r\n\r\n--b\r\n--b--");
-    assert_eq!(
-        told(&Policy::default(), &recorded, &live),
-        ["body[0]: one -> two"]
-    );
+    assert_eq!(told(&Policy::default(), &recorded, &live), ["body[0]: one -> two"]);
 }
 
 #[test]
@@ -180,15 +128,9 @@ fn a_malformed_multipart_body_is_compared_as_it_is() {
         ("multipart/form-data; boundary=b", "--b\r\n\r\nunfinished"),
         ("multipart/form-data; boundary=other", "--b\r\n\r\nx\r\n--b--"),
         ("multipart/form-data", "--b\r\n\r\nx\r\n--b--"),
-        (
-            "multipart/form-data; boundary=b",
-            "--b\r\nno colon\r\n\r\nx\r\n--b--",
-        ),
+        ("multipart/form-data; boundary=b", "--b\r\nno colon\r\n\r\nx\r\n--b--"),
     ] {
         assert!(matches(&post(media, body), &post(media, body)), "{body}");
-        assert!(
-            !matches(&post(media, body), &post(media, format!("{body}\r\n"))),
-            "{body}"
-        );
+        assert!(!matches(&post(media, body), &post(media, format!("{body}\r\n"))), "{body}");
     }
 }

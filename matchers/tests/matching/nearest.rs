@@ -41,15 +41,8 @@ fn where_a_request_goes_counts_for_more_than_what_it_says() {
 #[test]
 fn of_texts_that_differ_the_one_with_more_in_common_is_nearer() {
     let say = |text: &str| to("POST", "https://a.test/x", &format!(r#"{{"content":"{text}"}}"#));
-    let candidates = [
-        say("close every issue"),
-        say("list open issues"),
-        say("list all issues"),
-    ];
-    assert_eq!(
-        ids(&closest(&candidates, &say("list all open issues"), 3)),
-        [2, 3, 1]
-    );
+    let candidates = [say("close every issue"), say("list open issues"), say("list all issues")];
+    assert_eq!(ids(&closest(&candidates, &say("list all open issues"), 3)), [2, 3, 1]);
 }
 
 #[test]
@@ -62,26 +55,16 @@ fn a_candidate_that_matches_comes_first_without_differences() {
 
 #[test]
 fn equal_candidates_keep_the_order_of_the_cassette() {
-    let candidates = [
-        json(r#"{"a":1}"#),
-        json(r#"{"a":1}"#),
-        json(r#"{"a":1}"#),
-        json(r#"{"a":1}"#),
-    ];
+    let candidates = [json(r#"{"a":1}"#), json(r#"{"a":1}"#), json(r#"{"a":1}"#), json(r#"{"a":1}"#)];
     assert_eq!(ids(&closest(&candidates, &json(r#"{"a":2}"#), 3)), [1, 2, 3]);
 }
 
 #[test]
 fn the_nearest_is_found_among_very_many() {
     let turn = |n: usize| {
-        let messages: Vec<_> = (0..n % 50)
-            .map(|i| format!(r#"{{"content":"message {i} of {n}"}}"#))
-            .collect();
-        to(
-            "POST",
-            "https://a.test/x",
-            &format!(r#"{{"model":"m{n}","messages":[{}]}}"#, messages.join(",")),
-        )
+        let messages: Vec<_> =
+            (0..n % 50).map(|i| format!(r#"{{"content":"message {i} of {n}"}}"#)).collect();
+        to("POST", "https://a.test/x", &format!(r#"{{"model":"m{n}","messages":[{}]}}"#, messages.join(",")))
     };
     let candidates: Vec<_> = (0..3000).map(turn).collect();
     let mut live = turn(2047);

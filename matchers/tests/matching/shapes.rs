@@ -38,53 +38,26 @@ fn a_uuid_may_differ_wherever_it_is_the_whole_value() {
 #[test]
 fn a_time_may_differ_but_not_a_date_nor_in_a_path() {
     let at = |time: &str| json(&format!(r#"{{"x":"{time}"}}"#));
-    assert!(may_differ(
-        &at("2026-11-18T07:58:00Z"),
-        &at("2027-01-01T00:00:00.5+01:00")
-    ));
+    assert!(may_differ(&at("2026-11-18T07:58:00Z"), &at("2027-01-01T00:00:00.5+01:00")));
     assert!(!may_differ(&at("2026-11-18"), &at("2026-11-19")));
     assert!(!may_differ(&at("2026-11-18T07:58:00Z"), &at(ONE)));
     let query = |time: &str| get(&format!("https://a.test/?since={time}"));
-    assert!(may_differ(
-        &query("2026-11-18T07%3A58%3A00Z"),
-        &query("2026-11-18T07:59:00Z")
-    ));
+    assert!(may_differ(&query("2026-11-18T07%3A58%3A00Z"), &query("2026-11-18T07:59:00Z")));
     let path = |time: &str| get(&format!("https://a.test/at/{time}"));
-    assert!(!may_differ(
-        &path("2026-11-18T07:58:00Z"),
-        &path("2026-11-18T07:59:00Z")
-    ));
+    assert!(!may_differ(&path("2026-11-18T07:58:00Z"), &path("2026-11-18T07:59:00Z")));
 }
 
 #[test]
 fn an_epoch_may_differ_only_under_a_name_that_tells_of_time() {
     let number = |key: &str, n: &str| json(&format!(r#"{{"{key}":{n}}}"#));
-    assert!(may_differ(
-        &number("created", "1700000000"),
-        &number("created", "1700000001")
-    ));
-    assert!(may_differ(
-        &number("createdAt", "1700000000123"),
-        &number("createdAt", "1700000001.5")
-    ));
-    assert!(!may_differ(
-        &number("seed", "1700000000"),
-        &number("seed", "1700000001")
-    ));
-    assert!(!may_differ(
-        &number("created", "1700000000"),
-        &number("created", "17")
-    ));
-    assert!(!may_differ(
-        &number("created", "1700000000"),
-        &number("created", "\"1700000000\"")
-    ));
+    assert!(may_differ(&number("created", "1700000000"), &number("created", "1700000001")));
+    assert!(may_differ(&number("createdAt", "1700000000123"), &number("createdAt", "1700000001.5")));
+    assert!(!may_differ(&number("seed", "1700000000"), &number("seed", "1700000001")));
+    assert!(!may_differ(&number("created", "1700000000"), &number("created", "17")));
+    assert!(!may_differ(&number("created", "1700000000"), &number("created", "\"1700000000\"")));
     let text = |key: &str, n: &str| get(&format!("https://a.test/?{key}={n}"));
     assert!(may_differ(&text("ts", "1700000000"), &text("ts", "1700000001")));
-    assert!(!may_differ(
-        &text("page", "1700000000"),
-        &text("page", "1700000001")
-    ));
+    assert!(!may_differ(&text("page", "1700000000"), &text("page", "1700000001")));
     let path = |n: &str| get(&format!("https://a.test/time/{n}"));
     assert!(!may_differ(&path("1700000000"), &path("1700000001")));
 }
@@ -92,14 +65,8 @@ fn an_epoch_may_differ_only_under_a_name_that_tells_of_time() {
 #[test]
 fn items_of_a_list_have_the_name_of_the_list() {
     let list = |key: &str, n: &str| json(&format!(r#"{{"{key}":[[{n}]]}}"#));
-    assert!(may_differ(
-        &list("timestamps", "1700000000"),
-        &list("timestamps", "1700000001")
-    ));
-    assert!(!may_differ(
-        &list("ids", "1700000000"),
-        &list("ids", "1700000001")
-    ));
+    assert!(may_differ(&list("timestamps", "1700000000"), &list("timestamps", "1700000001")));
+    assert!(!may_differ(&list("ids", "1700000000"), &list("ids", "1700000001")));
 }
 
 #[test]

@@ -119,17 +119,11 @@ impl Dialer {
             connect_timeout: config.connect_timeout,
             ours,
         };
-        Self {
-            shared: Arc::new(shared),
-            alpn,
-        }
+        Self { shared: Arc::new(shared), alpn }
     }
 
     pub(super) fn with_alpn(&self, alpn: Alpn) -> Self {
-        Self {
-            shared: Arc::clone(&self.shared),
-            alpn,
-        }
+        Self { shared: Arc::clone(&self.shared), alpn }
     }
 
     pub(super) async fn dial(&self, origin: &Origin) -> Result<Io, BoxError> {
@@ -139,10 +133,7 @@ impl Dialer {
             return Ok(Io::Plain(tcp));
         }
         let host = origin.host.clone();
-        let failed = |source| DialError::Tls {
-            host: host.clone(),
-            source,
-        };
+        let failed = |source| DialError::Tls { host: host.clone(), source };
         let name = ServerName::try_from(origin.host.clone()).map_err(|e| failed(io::Error::other(e)))?;
         let config = match self.alpn {
             Alpn::Both => &self.shared.tls,
@@ -157,11 +148,7 @@ impl Dialer {
     }
 
     async fn tcp(&self, origin: &Origin) -> Result<TcpStream, DialError> {
-        let mapped = self
-            .shared
-            .connect_to
-            .iter()
-            .find_map(|rule| rule.apply(&origin.host, origin.port));
+        let mapped = self.shared.connect_to.iter().find_map(|rule| rule.apply(&origin.host, origin.port));
         let (host, port) = mapped.unwrap_or_else(|| (origin.host.clone(), origin.port));
         let connect = async {
             match self.shared.proxy.as_ref().filter(|proxy| !proxy.is_exempt(&host)) {
@@ -170,20 +157,13 @@ impl Dialer {
             }
         };
         let limit = self.shared.connect_timeout;
-        tokio::time::timeout(limit, connect)
-            .await
-            .unwrap_or_else(|_| Err(self.timeout(origin)))
+        tokio::time::timeout(limit, connect).await.unwrap_or_else(|_| Err(self.timeout(origin)))
     }
 
     async fn direct(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
-        let resolve = |source| DialError::Resolve {
-            host: host.to_owned(),
-            source,
-        };
-        let addresses: Vec<SocketAddr> = tokio::net::lookup_host((host, port))
-            .await
-            .map_err(resolve)?
-            .collect();
+        let resolve = |source| DialError::Resolve { host: host.to_owned(), source };
+        let addresses: Vec<SocketAddr> =
+            tokio::net::lookup_host((host, port)).await.map_err(resolve)?.collect();
         let mut last = resolve(io::ErrorKind::NotFound.into());
         for address in addresses {
             // Asked of the address and not of the name: any name may lead to us.
@@ -192,22 +172,14 @@ impl Dialer {
             }
             match TcpStream::connect(address).await {
                 Ok(stream) => return Ok(stream),
-                Err(source) => {
-                    last = DialError::Connect {
-                        address: address.to_string(),
-                        source,
-                    }
-                }
+                Err(source) => last = DialError::Connect { address: address.to_string(), source },
             }
         }
         Err(last)
     }
 
     fn timeout(&self, origin: &Origin) -> DialError {
-        DialError::Timeout {
-            address: origin.authority(),
-            seconds: self.shared.connect_timeout.as_secs(),
-        }
+        DialError::Timeout { address: origin.authority(), seconds: self.shared.connect_timeout.as_secs() }
     }
 }
 
@@ -241,11 +213,7 @@ impl ConnectTo {
         let here =
             (self.from_host.is_empty() || self.from_host == host) && self.from_port.is_none_or(|p| p == port);
         here.then(|| {
-            let to_host = if self.to_host.is_empty() {
-                host
-            } else {
-                &self.to_host
-            };
+            let to_host = if self.to_host.is_empty() { host } else { &self.to_host };
             (to_host.to_owned(), self.to_port.unwrap_or(port))
         })
     }
@@ -260,11 +228,7 @@ impl FromStr for ConnectTo {
         let [from_host, from_port, to_host, to_port] = parts.as_slice() else {
             return Err(fail());
         };
-        let host = |h: &str| {
-            h.trim_start_matches('[')
-                .trim_end_matches(']')
-                .to_ascii_lowercase()
-        };
+        let host = |h: &str| h.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
         let port = |p: &str| match p {
             "" => Ok(None),
             number => number.parse().map(Some).map_err(|_| fail()),
@@ -286,36 +250,19 @@ impl UpstreamProxy {
             return Err(UpstreamProxyError::Scheme(scheme.to_owned()));
         }
         let rest = rest.trim_end_matches('/');
-        let (user, authority) = rest
-            .rsplit_once('@')
-            .map_or((None, rest), |(user, host)| (Some(user), host));
-        let address: Uri = format!("http://{authority}")
-            .parse()
-            .map_err(|_| UpstreamProxyError::Form)?;
+        let (user, authority) = rest.rsplit_once('@').map_or((None, rest), |(user, host)| (Some(user), host));
+        let address: Uri = format!("http://{authority}").parse().map_err(|_| UpstreamProxyError::Form)?;
         if address.host().is_none_or(str::is_empty) {
             return Err(UpstreamProxyError::Form);
         }
-        let authorization = user
-            .map(basic)
-            .transpose()
-            .map_err(|_| UpstreamProxyError::Form)?;
-        let except = except
-            .split(',')
-            .map(|e| e.trim().trim_start_matches('.').to_ascii_lowercase());
-        Ok(Self {
-            address,
-            authorization,
-            except: except.filter(|e| !e.is_empty()).collect(),
-        })
+        let authorization = user.map(basic).transpose().map_err(|_| UpstreamProxyError::Form)?;
+        let except = except.split(',').map(|e| e.trim().trim_start_matches('.').to_ascii_lowercase());
+        Ok(Self { address, authorization, except: except.filter(|e| !e.is_empty()).collect() })
     }
 
     fn is_exempt(&self, host: &str) -> bool {
         self.except.iter().any(|e| {
-            e == "*"
-                || host == e
-                || host
-                    .strip_suffix(e.as_str())
-                    .is_some_and(|rest| rest.ends_with('.'))
+            e == "*" || host == e || host.strip_suffix(e.as_str()).is_some_and(|rest| rest.ends_with('.'))
         })
     }
 
@@ -326,18 +273,11 @@ impl UpstreamProxy {
         if let Some(authorization) = &self.authorization {
             tunnel = tunnel.with_auth(authorization.clone());
         }
-        let host = if host.contains(':') {
-            format!("[{host}]")
-        } else {
-            host.to_owned()
-        };
+        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         let target: Uri = format!("https://{host}:{port}")
             .parse()
             .map_err(|e: http::uri::InvalidUri| DialError::Tunnel(e.to_string()))?;
-        let io = tunnel
-            .call(target)
-            .await
-            .map_err(|e| DialError::Tunnel(causes(&e)))?;
+        let io = tunnel.call(target).await.map_err(|e| DialError::Tunnel(causes(&e)))?;
         Ok(io.into_inner())
     }
 }
@@ -360,11 +300,7 @@ impl Service<Uri> for Dialer {
     fn call(&mut self, uri: Uri) -> Self::Future {
         let dialer = self.clone();
         Box::pin(async move {
-            let scheme = if uri.scheme_str() == Some("http") {
-                Scheme::Http
-            } else {
-                Scheme::Https
-            };
+            let scheme = if uri.scheme_str() == Some("http") { Scheme::Http } else { Scheme::Https };
             let origin = Origin::new(scheme, uri.host().unwrap_or(""), uri.port_u16());
             dialer.dial(&origin).await.map(TokioIo::new)
         })
@@ -420,11 +356,7 @@ impl AsyncWrite for Io {
 
 fn basic(user: &str) -> Result<HeaderValue, http::header::InvalidHeaderValue> {
     let decoded = percent_decoded(user);
-    let pair = if decoded.contains(':') {
-        decoded
-    } else {
-        format!("{decoded}:")
-    };
+    let pair = if decoded.contains(':') { decoded } else { format!("{decoded}:") };
     let mut value = HeaderValue::try_from(format!("Basic {}", BASE64.encode(pair)))?;
     value.set_sensitive(true);
     Ok(value)

@@ -11,10 +11,7 @@ use super::push_spaces;
 pub(super) fn write_line(into: &mut String, text: &str) {
     if is_plain(text) {
         into.push_str(text);
-    } else if text
-        .chars()
-        .all(|character| character != '\n' && character != '\t' && is_readable(character))
-    {
+    } else if text.chars().all(|character| character != '\n' && character != '\t' && is_readable(character)) {
         into.push('\'');
         into.push_str(&text.replace('\'', "''"));
         into.push('\'');
@@ -95,9 +92,8 @@ fn is_plain(text: &str) -> bool {
 
 /// The words of YAML 1.1 and 1.2 that are not text, in any case, and what some readers add.
 fn is_word_with_meaning(text: &str) -> bool {
-    const WORDS: [&str; 12] = [
-        "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity",
-    ];
+    const WORDS: [&str; 12] =
+        ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"];
     text.len() <= 8 && WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
@@ -130,11 +126,8 @@ fn write_double_quoted(into: &mut String, text: &str) {
             _ if is_readable(character) => into.push(character),
             _ => {
                 let code = u32::from(character);
-                let written = if code < 0x100 {
-                    write!(into, "\\x{code:02x}")
-                } else {
-                    write!(into, "\\u{code:04x}")
-                };
+                let written =
+                    if code < 0x100 { write!(into, "\\x{code:02x}") } else { write!(into, "\\u{code:04x}") };
                 written.expect("writing to a string cannot fail");
             }
         }
@@ -152,15 +145,9 @@ mod tests {
 
     #[test]
     fn only_what_no_reader_mistakes_stands_plain() {
-        for text in [
-            "POST",
-            "https://x.y/z?a=b&c#d",
-            "/v1/a",
-            "gpt-4o",
-            "List what's \"new\"",
-            "Grüße — 你好",
-            "a:b",
-        ] {
+        for text in
+            ["POST", "https://x.y/z?a=b&c#d", "/v1/a", "gpt-4o", "List what's \"new\"", "Grüße — 你好", "a:b"]
+        {
             assert_eq!(spelled(text), format!("k: {text}\n"));
         }
     }

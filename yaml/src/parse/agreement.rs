@@ -15,17 +15,11 @@ fn starts(node: Node<'_>) -> Node<'_> {
     let value = match node.value {
         Value::Scalar(scalar) => Value::Scalar(scalar),
         Value::Sequence(items) => Value::Sequence(items.into_iter().map(starts).collect()),
-        Value::Mapping(entries) => Value::Mapping(
-            entries
-                .into_iter()
-                .map(|(key, value)| (starts(key), starts(value)))
-                .collect(),
-        ),
+        Value::Mapping(entries) => {
+            Value::Mapping(entries.into_iter().map(|(key, value)| (starts(key), starts(value))).collect())
+        }
     };
-    Node {
-        span: Span::new(node.span.start, node.span.start),
-        value,
-    }
+    Node { span: Span::new(node.span.start, node.span.start), value }
 }
 
 /// Whether the fast pass read it; fails if the general parser reads anything else.
@@ -178,11 +172,7 @@ fn changed(source: &str, at: prop::sample::Index, change: &Change) -> String {
         Change::Cut => return source[..start].to_owned(),
         Change::Indent(by) => lines[line].insert_str(0, &" ".repeat(*by)),
         Change::Dedent(by) => {
-            let spaces = lines[line]
-                .chars()
-                .take_while(|character| *character == ' ')
-                .count()
-                .min(*by);
+            let spaces = lines[line].chars().take_while(|character| *character == ' ').count().min(*by);
             lines[line].drain(..spaces);
         }
         Change::DropLine => drop(lines.remove(line)),

@@ -101,10 +101,7 @@ impl<'s> Pass<'s> {
         }
         let items: Vec<_> = self.items.drain(base..).collect();
         let end = items.last().map_or(start, |item| item.span.end);
-        Some(Node {
-            span: Span::new(start, end),
-            value: Value::Sequence(items),
-        })
+        Some(Node { span: Span::new(start, end), value: Value::Sequence(items) })
     }
 
     /// The mapping whose first key was just read; `at` is on its colon.
@@ -129,10 +126,7 @@ impl<'s> Pass<'s> {
         }
         let entries: Vec<_> = self.entries.drain(base..).collect();
         let end = entries.last().map_or(start, |(_, value)| value.span.end);
-        Some(Node {
-            span: Span::new(start, end),
-            value: Value::Mapping(entries),
-        })
+        Some(Node { span: Span::new(start, end), value: Value::Mapping(entries) })
     }
 
     /// The value behind the colon at `at`, in a mapping that starts in `column`.
@@ -201,10 +195,7 @@ impl<'s> Pass<'s> {
             _ => return None,
         };
         self.at = start + 2;
-        Some(Found::Value(Node {
-            span: Span::new(start, start + 2),
-            value,
-        }))
+        Some(Found::Value(Node { span: Span::new(start, start + 2), value }))
     }
 
     fn is_key(&self, scalar: &Node<'s>) -> bool {
@@ -264,10 +255,7 @@ impl<'s> Pass<'s> {
 }
 
 fn node<'s>(text: Cow<'s, str>, style: ScalarStyle, span: Span) -> Node<'s> {
-    Node {
-        span,
-        value: Value::Scalar(Scalar { text, style }),
-    }
+    Node { span, value: Value::Scalar(Scalar { text, style }) }
 }
 
 /// Control characters, byte order marks, C1 controls and non-characters: rare enough to leave all of them to

@@ -25,26 +25,13 @@ pub(super) fn parse<'s>(source: &'s str, limits: &Limits) -> Result<Node<'s>, Pr
         flow_nesting_limit: limits.depth() + 2,
         block_nesting_limit: limits.depth() + 2,
     };
-    let mut builder = Builder {
-        source,
-        limits,
-        open: Vec::new(),
-        root: None,
-        documents: 0,
-        nodes: 0,
-    };
+    let mut builder = Builder { source, limits, open: Vec::new(), root: None, documents: 0, nodes: 0 };
     for event in Parser::new_from_str_with_options(source, options) {
         let (event, span) = event.map_err(|error| syntax_problem(source, limits, &error))?;
         builder.take(event, &span)?;
     }
-    let nothing = Scalar {
-        text: Cow::Borrowed(""),
-        style: ScalarStyle::Plain,
-    };
-    Ok(builder.root.unwrap_or(Node {
-        span: Span::default(),
-        value: Value::Scalar(nothing),
-    }))
+    let nothing = Scalar { text: Cow::Borrowed(""), style: ScalarStyle::Plain };
+    Ok(builder.root.unwrap_or(Node { span: Span::default(), value: Value::Scalar(nothing) }))
 }
 
 struct Builder<'s, 'l> {
@@ -58,15 +45,8 @@ struct Builder<'s, 'l> {
 
 /// A collection whose end has not been seen.
 enum Open<'s> {
-    Sequence {
-        start: usize,
-        items: Vec<Node<'s>>,
-    },
-    Mapping {
-        start: usize,
-        entries: Vec<(Node<'s>, Node<'s>)>,
-        key: Option<Node<'s>>,
-    },
+    Sequence { start: usize, items: Vec<Node<'s>> },
+    Mapping { start: usize, entries: Vec<(Node<'s>, Node<'s>)>, key: Option<Node<'s>> },
 }
 
 impl<'s> Builder<'s, '_> {
@@ -100,24 +80,11 @@ impl<'s> Builder<'s, '_> {
                     StructureStyle::Block => self.dash_before(span.start),
                     StructureStyle::Flow => span.start,
                 };
-                self.enter(
-                    Open::Sequence {
-                        start,
-                        items: Vec::new(),
-                    },
-                    span,
-                )
+                self.enter(Open::Sequence { start, items: Vec::new() }, span)
             }
             Event::MappingStart(_, _, tag) => {
                 self.refuse_tag(tag.as_deref(), at)?;
-                self.enter(
-                    Open::Mapping {
-                        start: span.start,
-                        entries: Vec::new(),
-                        key: None,
-                    },
-                    span,
-                )
+                self.enter(Open::Mapping { start: span.start, entries: Vec::new(), key: None }, span)
             }
             Event::SequenceEnd | Event::MappingEnd => self.leave(span),
             _ => Ok(()),
@@ -126,10 +93,8 @@ impl<'s> Builder<'s, '_> {
 
     fn enter(&mut self, open: Open<'s>, span: Span) -> Result<(), Problem> {
         if let Some(Open::Mapping { key: None, .. }) = self.open.last() {
-            return Err(
-                Problem::new(span, "a key must be a scalar, not a list or a mapping")
-                    .with_help("put the key in quotes if it is text"),
-            );
+            return Err(Problem::new(span, "a key must be a scalar, not a list or a mapping")
+                .with_help("put the key in quotes if it is text"));
         }
         if self.open.len() >= self.limits.depth() {
             return Err(too_deep(span, self.limits));
@@ -143,26 +108,18 @@ impl<'s> Builder<'s, '_> {
         let node = match self.open.pop() {
             Some(Open::Sequence { start, items }) => {
                 let last = items.last().map_or(start, |item| item.span.end);
-                Node {
-                    span: Span::new(start, last.max(end_of_flow(end))),
-                    value: Value::Sequence(items),
-                }
+                Node { span: Span::new(start, last.max(end_of_flow(end))), value: Value::Sequence(items) }
             }
             Some(Open::Mapping { start, entries, .. }) => {
                 if let Some((earlier, later)) = first_repeat(&entries) {
                     let (first, second) = (&entries[earlier].0, &entries[later].0);
                     let name = second.as_text().unwrap_or_default();
-                    return Err(
-                        Problem::new(second.span, format!("the key `{name}` is defined twice"))
-                            .with_help("remove one of the two, or rename it")
-                            .with_related(first.span, "first defined here"),
-                    );
+                    return Err(Problem::new(second.span, format!("the key `{name}` is defined twice"))
+                        .with_help("remove one of the two, or rename it")
+                        .with_related(first.span, "first defined here"));
                 }
                 let last = entries.last().map_or(start, |(_, value)| value.span.end);
-                Node {
-                    span: Span::new(start, last.max(end_of_flow(end))),
-                    value: Value::Mapping(entries),
-                }
+                Node { span: Span::new(start, last.max(end_of_flow(end))), value: Value::Mapping(entries) }
             }
             None => return Ok(()),
         };
@@ -201,43 +158,29 @@ impl<'s> Builder<'s, '_> {
                 (text, ScalarStyle::Block)
             }
         };
-        Node {
-            span,
-            value: Value::Scalar(Scalar { text, style }),
-        }
+        Node { span, value: Value::Scalar(Scalar { text, style }) }
     }
 
     fn count(&mut self, span: Span) -> Result<(), Problem> {
         self.nodes += 1;
         if self.nodes > self.limits.max_nodes {
             let most = self.limits.max_nodes;
-            return Err(Problem::new(
-                span,
-                format!("more than the {most} values allowed in one file"),
-            ));
+            return Err(Problem::new(span, format!("more than the {most} values allowed in one file")));
         }
         Ok(())
     }
 
     fn refuse_tag(&self, tag: Option<&Tag>, at: &granit_parser::Span) -> Result<(), Problem> {
         let Some(tag) = tag else { return Ok(()) };
-        let span = at
-            .tag_span()
-            .map_or_else(|| self.span(at), |span| self.span(&span));
-        Err(
-            Problem::new(span, format!("the tag `{}` is not allowed", tag.original()))
-                .with_help("remove it, or put the value in quotes if it is text"),
-        )
+        let span = at.tag_span().map_or_else(|| self.span(at), |span| self.span(&span));
+        Err(Problem::new(span, format!("the tag `{}` is not allowed", tag.original()))
+            .with_help("remove it, or put the value in quotes if it is text"))
     }
 
     /// A list in the column of its key is announced at its first item, not at the dash before it.
     fn dash_before(&self, start: usize) -> usize {
         let before = self.source[..start].trim_end_matches([' ', '\t']);
-        if !self.source[start..].starts_with('-') && before.ends_with('-') {
-            before.len() - 1
-        } else {
-            start
-        }
+        if !self.source[start..].starts_with('-') && before.ends_with('-') { before.len() - 1 } else { start }
     }
 
     fn span(&self, span: &granit_parser::Span) -> Span {
@@ -266,10 +209,7 @@ fn refuse_key(key: &Node<'_>) -> Result<(), Problem> {
 /// granit takes a NUL for the end of the input and looks into scalars only; the file as a whole must be clean.
 fn refuse_control_characters(source: &str) -> Result<(), Problem> {
     let body = source.strip_prefix('\u{feff}').unwrap_or(source);
-    let Some((at, character)) = body
-        .char_indices()
-        .find(|(_, character)| is_forbidden(*character))
-    else {
+    let Some((at, character)) = body.char_indices().find(|(_, character)| is_forbidden(*character)) else {
         return Ok(());
     };
     let start = at + source.len() - body.len();
@@ -278,9 +218,7 @@ fn refuse_control_characters(source: &str) -> Result<(), Problem> {
         Span::new(start, start + character.len_utf8()),
         format!("the character U+{code:04X} is not allowed in the file"),
     )
-    .with_help(format!(
-        "write it as an escape in double quotes: \"\\u{code:04x}\""
-    )))
+    .with_help(format!("write it as an escape in double quotes: \"\\u{code:04x}\"")))
 }
 
 fn is_forbidden(character: char) -> bool {
@@ -297,11 +235,8 @@ fn too_deep(span: Span, limits: &Limits) -> Problem {
 
 fn syntax_problem(source: &str, limits: &Limits, error: &ScanError) -> Problem {
     let start = floor_char_boundary(source, error.marker().byte_offset().unwrap_or_default());
-    let width = source[start..]
-        .chars()
-        .next()
-        .filter(|character| *character != '\n')
-        .map_or(0, char::len_utf8);
+    let width =
+        source[start..].chars().next().filter(|character| *character != '\n').map_or(0, char::len_utf8);
     let span = Span::new(start, start + width);
     let help = match error.kind() {
         ErrorKind::RecursionLimitExceeded => return too_deep(span, limits),

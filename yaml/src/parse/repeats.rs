@@ -9,9 +9,7 @@ pub(super) fn first_repeat(entries: &[(Node<'_>, Node<'_>)]) -> Option<(usize, u
     let name = |at: usize| entries[at].0.as_text().unwrap_or_default();
     if entries.len() <= FEW {
         return (1..entries.len()).find_map(|later| {
-            (0..later)
-                .find(|earlier| name(*earlier) == name(later))
-                .map(|earlier| (earlier, later))
+            (0..later).find(|earlier| name(*earlier) == name(later)).map(|earlier| (earlier, later))
         });
     }
     let mut seen = HashMap::with_capacity(entries.len());

@@ -15,10 +15,7 @@ fn exchange(id: u32, body: &str) -> Scrubbed<Exchange> {
 }
 
 fn seqs(path: &Path) -> Vec<u64> {
-    Journal::read(path)
-        .unwrap()
-        .map(|record| record.unwrap().0)
-        .collect()
+    Journal::read(path).unwrap().map(|record| record.unwrap().0).collect()
 }
 
 struct Run {
@@ -30,21 +27,14 @@ struct Run {
 fn run() -> Run {
     let dir = TempDir::new().unwrap();
     let (cassette, state) = (resolve(dir.path()).join("a.yaml"), dir.path().join("state"));
-    Run {
-        _dir: dir,
-        cassette,
-        state,
-    }
+    Run { _dir: dir, cassette, state }
 }
 
 #[test]
 fn what_was_appended_is_read_back_big_bodies_too() {
     let run = run();
     let mut journal = Journal::create(&run.cassette, &run.state).unwrap();
-    let exchanges = [
-        exchange(1, "one"),
-        exchange(2, &"x".repeat(format::BLOB_THRESHOLD * 2)),
-    ];
+    let exchanges = [exchange(1, "one"), exchange(2, &"x".repeat(format::BLOB_THRESHOLD * 2))];
     journal.append(7, &exchanges[0]).unwrap();
     journal.append(5, &exchanges[1]).unwrap();
     journal.sync().unwrap();
@@ -97,10 +87,7 @@ fn a_journal_of_another_version_is_refused_not_dropped() {
     let journal = Journal::create(&run.cassette, &run.state).unwrap();
     fs::write(journal.path(), frame(0, b"wiretape: journal/2\n/a.yaml").unwrap()).unwrap();
     let error = Journal::read(journal.path()).unwrap_err().to_string();
-    assert!(
-        error.ends_with("it was written by another version of wiretape"),
-        "{error}"
-    );
+    assert!(error.ends_with("it was written by another version of wiretape"), "{error}");
 }
 
 #[test]
@@ -112,14 +99,7 @@ fn a_record_that_could_not_be_written_is_gone_and_the_next_one_counts() {
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     let disk = std::mem::replace(&mut journal.file, full);
     let error = journal.append(2, &exchange(2, "two")).unwrap_err();
-    let StoreError::Io {
-        action: "append to",
-        source,
-        ..
-    } = &error
-    else {
-        panic!("{error}")
-    };
+    let StoreError::Io { action: "append to", source, .. } = &error else { panic!("{error}") };
     assert_eq!(source.kind(), io::ErrorKind::StorageFull);
     journal.file = disk;
 
@@ -134,13 +114,8 @@ fn a_record_that_could_not_be_written_is_gone_and_the_next_one_counts() {
 #[test]
 fn journals_of_killed_runs_are_found_oldest_first() {
     let run = run();
-    assert_eq!(
-        Journal::orphans(&run.cassette, &run.state).unwrap(),
-        Vec::<PathBuf>::new()
-    );
-    let journals: Vec<_> = (0..11)
-        .map(|_| Journal::create(&run.cassette, &run.state).unwrap())
-        .collect();
+    assert_eq!(Journal::orphans(&run.cassette, &run.state).unwrap(), Vec::<PathBuf>::new());
+    let journals: Vec<_> = (0..11).map(|_| Journal::create(&run.cassette, &run.state).unwrap()).collect();
     let other = Journal::create(&run.cassette.with_extension("other"), &run.state).unwrap();
     let paths: Vec<_> = journals.iter().map(|journal| journal.path().to_owned()).collect();
     assert_eq!(Journal::orphans(&run.cassette, &run.state).unwrap(), paths);
@@ -148,10 +123,7 @@ fn journals_of_killed_runs_are_found_oldest_first() {
     for journal in journals {
         journal.finish().unwrap();
     }
-    assert_eq!(
-        Journal::orphans(&run.cassette, &run.state).unwrap(),
-        Vec::<PathBuf>::new()
-    );
+    assert_eq!(Journal::orphans(&run.cassette, &run.state).unwrap(), Vec::<PathBuf>::new());
     assert!(other.path().exists());
     Journal::discard(&paths[0]).unwrap();
 }
@@ -161,21 +133,14 @@ fn recovering_twice_is_recovering_once() {
     let run = run();
     let mut journal = Journal::create(&run.cassette, &run.state).unwrap();
     journal.append(1, &exchange(1, "one")).unwrap();
-    journal
-        .append(2, &exchange(2, &"x".repeat(format::BLOB_THRESHOLD + 1)))
-        .unwrap();
+    journal.append(2, &exchange(2, &"x".repeat(format::BLOB_THRESHOLD + 1))).unwrap();
     drop(journal);
     let recover = || {
         let [orphan] = &Journal::orphans(&run.cassette, &run.state).unwrap()[..] else {
             panic!("one orphan")
         };
         let records = Journal::read(orphan).unwrap();
-        save_from(
-            &run.cassette,
-            None,
-            records.map(|record| record.map(|(_, exchange)| exchange)),
-        )
-        .unwrap()
+        save_from(&run.cassette, None, records.map(|record| record.map(|(_, exchange)| exchange))).unwrap()
     };
     assert_eq!(recover(), Saved::Written);
     let once = load(&run.cassette).unwrap();

@@ -54,11 +54,7 @@ pub(super) fn single_quoted<'s>(
         }
     }
     let inner = &source[start + 1..at];
-    let text = if doubled {
-        Cow::Owned(inner.replace("''", "'"))
-    } else {
-        Cow::Borrowed(inner)
-    };
+    let text = if doubled { Cow::Owned(inner.replace("''", "'")) } else { Cow::Borrowed(inner) };
     Some((text, at + 1))
 }
 
@@ -211,10 +207,7 @@ fn literal_header(bytes: &[u8], mut at: usize) -> Option<(Chomping, Option<usize
 
 /// Where the line around `at` ends.
 pub(super) fn line_end(bytes: &[u8], at: usize) -> usize {
-    bytes[at..]
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .map_or(bytes.len(), |length| at + length)
+    bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length)
 }
 
 fn spaces(bytes: &[u8], most: usize) -> usize {

@@ -364,6 +364,4 @@ if ((proxies['https:'] || proxies['http:']) && !globalThis[done]) {
   routeWebSockets(http, 'http:', 80);
   routeHttp2();
   routeFetch();
-  // `import { connect } from 'node:http2'` sees the change too.
-  require('node:module').syncBuiltinESMExports();
 }

@@ -76,10 +76,8 @@ impl Authority {
 
     /// SHA-256 of the certificate, as `openssl x509 -fingerprint -sha256` prints it.
     pub fn fingerprint(&self) -> String {
-        let bytes: Vec<_> = Sha256::digest(&self.certificate)
-            .iter()
-            .map(|byte| format!("{byte:02X}"))
-            .collect();
+        let bytes: Vec<_> =
+            Sha256::digest(&self.certificate).iter().map(|byte| format!("{byte:02X}")).collect();
         bytes.join(":")
     }
 
@@ -118,23 +116,15 @@ impl Authority {
         let params = ca_params(&key, not_before, not_after)?;
         let certificate = params.self_signed(&key)?.der().clone();
         let issuer = Issuer::new(params, key);
-        Ok(Self {
-            issuer,
-            pem: pem::encode(&certificate),
-            certificate,
-            not_before,
-            not_after,
-            origin,
-        })
+        Ok(Self { issuer, pem: pem::encode(&certificate), certificate, not_before, not_after, origin })
     }
 
     fn expired(&self) -> CertError {
         match &self.origin {
             Origin::Memory => CertError::RunExpired { on: self.not_after },
-            Origin::Folder(dir) => CertError::Expired {
-                path: dir.join(folder::CERTIFICATE),
-                on: self.not_after,
-            },
+            Origin::Folder(dir) => {
+                CertError::Expired { path: dir.join(folder::CERTIFICATE), on: self.not_after }
+            }
         }
     }
 }
@@ -160,10 +150,8 @@ fn ca_params(
 ) -> Result<CertificateParams, CertError> {
     let mut params = CertificateParams::default();
     // The name follows from the key: two CAs in one bundle never share it, and `load` can make it again.
-    let id: String = Sha256::digest(key.subject_public_key_info())[..4]
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect();
+    let id: String =
+        Sha256::digest(key.subject_public_key_info())[..4].iter().map(|b| format!("{b:02x}")).collect();
     params.distinguished_name = common_name(Some(format!("wiretape local CA {id}")));
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
@@ -225,13 +213,8 @@ mod tests {
         let authority = Authority::ephemeral(NOW).unwrap();
         let key = KeyPair::generate().unwrap();
         let host = Host::parse("api.example.com").unwrap();
-        let error = authority
-            .sign(&host, &key, NOW + Duration::hours(24))
-            .unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the CA made for this run expired on 2026-11-19: start the run again"
-        );
+        let error = authority.sign(&host, &key, NOW + Duration::hours(24)).unwrap_err();
+        assert_eq!(error.to_string(), "the CA made for this run expired on 2026-11-19: start the run again");
     }
 
     #[test]

@@ -27,12 +27,7 @@ impl<'a> Fields<'a> {
         let not_after = validity.next_time()?;
         let subject = body.next(SEQUENCE)?.whole;
         let public_key = body.next(SEQUENCE)?.whole;
-        Some(Self {
-            subject,
-            public_key,
-            not_before,
-            not_after,
-        })
+        Some(Self { subject, public_key, not_before, not_after })
     }
 }
 
@@ -57,12 +52,7 @@ impl<'a> Reader<'a> {
             // A certificate is shorter than 64 KiB, so longer lengths are not ours.
             0x81 | 0x82 => {
                 let (digits, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
-                (
-                    digits
-                        .iter()
-                        .fold(0, |length, &digit| length << 8 | usize::from(digit)),
-                    rest,
-                )
+                (digits.iter().fold(0, |length, &digit| length << 8 | usize::from(digit)), rest)
             }
             _ => return None,
         };
@@ -119,14 +109,7 @@ mod tests {
 
     #[test]
     fn a_malformed_time_is_refused() {
-        for text in [
-            "",
-            "Z",
-            "010909014640",
-            "011309014640Z",
-            "0109090146é0Z",
-            "+10909014640Z",
-        ] {
+        for text in ["", "Z", "010909014640", "011309014640Z", "0109090146é0Z", "+10909014640Z"] {
             assert_eq!(time(UTC_TIME, text), None, "{text}");
         }
     }

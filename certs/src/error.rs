@@ -18,11 +18,7 @@ pub enum CertError {
     #[error("cannot set up TLS")]
     Tls(#[from] rustls::Error),
     #[error("cannot {action} {}", path.display())]
-    File {
-        action: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
+    File { action: &'static str, path: PathBuf, source: io::Error },
     #[error("{} is there already: use `wiretape ca init --renew` to replace the CA", path.display())]
     Exists { path: PathBuf },
     #[error("no CA in {}: make one with `wiretape ca init`", dir.display())]

@@ -18,12 +18,7 @@ pub enum Host {
 impl Host {
     /// Reads a host as it stands in a CONNECT line or a URL, without its port.
     pub fn parse(text: &str) -> Result<Self, CertError> {
-        let refuse = |problem| {
-            Err(CertError::Host {
-                host: text.chars().take(80).collect(),
-                problem,
-            })
-        };
+        let refuse = |problem| Err(CertError::Host { host: text.chars().take(80).collect(), problem });
         if let Some(inner) = text.strip_prefix('[') {
             return match inner.strip_suffix(']').and_then(|inner| inner.parse().ok()) {
                 Some(address) => Ok(Self::Address(IpAddr::V6(address))),
@@ -48,10 +43,7 @@ impl Host {
                 return refuse("it has a label longer than 63 bytes");
             }
         }
-        if !name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
-        {
+        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')) {
             return refuse("only letters, digits, `-`, `_` and `.` may stand in a host name");
         }
         Ok(Self::Name(name.to_ascii_lowercase()))
@@ -84,18 +76,12 @@ mod tests {
         for text in ["2001:db8::1", "[2001:db8::1]", "2001:DB8:0:0::1"] {
             assert_eq!(Host::parse(text).unwrap(), address, "{text}");
         }
-        assert_eq!(
-            Host::parse("10.1.2.3").unwrap(),
-            Host::Address("10.1.2.3".parse().unwrap())
-        );
+        assert_eq!(Host::parse("10.1.2.3").unwrap(), Host::Address("10.1.2.3".parse().unwrap()));
     }
 
     #[test]
     fn an_underscore_is_allowed() {
-        assert_eq!(
-            Host::parse("my_service").unwrap(),
-            Host::Name("my_service".into())
-        );
+        assert_eq!(Host::parse("my_service").unwrap(), Host::Name("my_service".into()));
     }
 
     #[test]
@@ -121,10 +107,7 @@ mod tests {
             &long,
             &label,
         ] {
-            assert!(
-                matches!(Host::parse(text), Err(CertError::Host { .. })),
-                "{text:?}"
-            );
+            assert!(matches!(Host::parse(text), Err(CertError::Host { .. })), "{text:?}");
         }
     }
 

@@ -30,13 +30,7 @@ impl Minter {
         let pkcs8 = PrivatePkcs8KeyDer::from(leaf_key.serialize_der());
         let signer = ring::sign::any_supported_type(&PrivateKeyDer::from(pkcs8))?;
         let provider = Arc::new(ring::default_provider());
-        Ok(Self {
-            authority,
-            leaf_key,
-            signer,
-            provider,
-            cache: Mutex::default(),
-        })
+        Ok(Self { authority, leaf_key, signer, provider, cache: Mutex::default() })
     }
 
     pub fn authority(&self) -> &Authority {
@@ -53,20 +47,9 @@ impl Minter {
         }
         let (config, not_after) = self.mint(&host, now)?;
         // A leaf that ends with the CA cannot be bettered by minting it again.
-        let fresh_until = if not_after < self.authority.not_after() {
-            not_after - RENEW_BEFORE
-        } else {
-            not_after
-        };
-        cache.keep(
-            host,
-            Entry {
-                config: config.clone(),
-                fresh_from: now,
-                fresh_until,
-                used: 0,
-            },
-        );
+        let fresh_until =
+            if not_after < self.authority.not_after() { not_after - RENEW_BEFORE } else { not_after };
+        cache.keep(host, Entry { config: config.clone(), fresh_from: now, fresh_until, used: 0 });
         Ok(config)
     }
 
@@ -92,9 +75,7 @@ impl Minter {
 
 impl fmt::Debug for Minter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Minter")
-            .field("authority", &self.authority)
-            .finish_non_exhaustive()
+        f.debug_struct("Minter").field("authority", &self.authority).finish_non_exhaustive()
     }
 }
 
@@ -126,23 +107,14 @@ impl Cache {
     fn keep(&mut self, host: Host, entry: Entry) {
         if self.entries.len() >= CAPACITY && !self.entries.contains_key(&host) {
             // A walk over a thousand entries costs less than the leaf that was just minted.
-            let oldest = self
-                .entries
-                .iter()
-                .min_by_key(|(_, entry)| entry.used)
-                .map(|(host, _)| host.clone());
+            let oldest =
+                self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(host, _)| host.clone());
             if let Some(oldest) = oldest {
                 self.entries.remove(&oldest);
             }
         }
         self.uses += 1;
-        self.entries.insert(
-            host,
-            Entry {
-                used: self.uses,
-                ..entry
-            },
-        );
+        self.entries.insert(host, Entry { used: self.uses, ..entry });
     }
 }
 
@@ -166,14 +138,8 @@ mod tests {
     fn spellings_of_a_host_share_one_configuration() {
         let minter = minter();
         let first = minter.server_config("api.example.com", NOW).unwrap();
-        assert!(Arc::ptr_eq(
-            &first,
-            &minter.server_config("API.example.com.", NOW).unwrap()
-        ));
-        assert!(!Arc::ptr_eq(
-            &first,
-            &minter.server_config("example.com", NOW).unwrap()
-        ));
+        assert!(Arc::ptr_eq(&first, &minter.server_config("API.example.com.", NOW).unwrap()));
+        assert!(!Arc::ptr_eq(&first, &minter.server_config("example.com", NOW).unwrap()));
     }
 
     #[test]
@@ -188,10 +154,7 @@ mod tests {
         minter.server_config("one-more", NOW).unwrap();
         assert_eq!(minter.cache.lock().unwrap().entries.len(), CAPACITY);
         assert!(Arc::ptr_eq(&first, &minter.server_config("host-0", NOW).unwrap()));
-        assert!(!Arc::ptr_eq(
-            &second,
-            &minter.server_config("host-1", NOW).unwrap()
-        ));
+        assert!(!Arc::ptr_eq(&second, &minter.server_config("host-1", NOW).unwrap()));
     }
 
     #[test]
@@ -199,14 +162,9 @@ mod tests {
         let dir = tempfile::TempDir::new().unwrap();
         let minter = Minter::new(Authority::init(&dir.path().join("ca"), NOW).unwrap()).unwrap();
         let first = minter.server_config("a", NOW).unwrap();
-        let still = minter
-            .server_config("a", NOW + Duration::hours(23) - Duration::SECOND)
-            .unwrap();
+        let still = minter.server_config("a", NOW + Duration::hours(23) - Duration::SECOND).unwrap();
         assert!(Arc::ptr_eq(&first, &still));
-        assert!(!Arc::ptr_eq(
-            &first,
-            &minter.server_config("a", NOW + Duration::hours(23)).unwrap()
-        ));
+        assert!(!Arc::ptr_eq(&first, &minter.server_config("a", NOW + Duration::hours(23)).unwrap()));
     }
 
     #[test]

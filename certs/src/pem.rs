@@ -23,9 +23,7 @@ pub(crate) fn encode(certificate: &CertificateDer<'_>) -> String {
 
 /// The certificates in a PEM file; blocks of another kind and broken ones are left out.
 pub(crate) fn decode(pem: &[u8]) -> Vec<CertificateDer<'static>> {
-    CertificateDer::pem_slice_iter(pem)
-        .filter_map(Result::ok)
-        .collect()
+    CertificateDer::pem_slice_iter(pem).filter_map(Result::ok).collect()
 }
 
 const LINE: usize = 64;
@@ -38,11 +36,7 @@ mod tests {
     fn an_encoded_certificate_has_lines_of_64_and_comes_back() {
         let certificate = CertificateDer::from((0..=255).collect::<Vec<u8>>());
         let pem = encode(&certificate);
-        let longest = pem
-            .lines()
-            .filter(|line| !line.starts_with('-'))
-            .map(str::len)
-            .max();
+        let longest = pem.lines().filter(|line| !line.starts_with('-')).map(str::len).max();
         assert_eq!(longest, Some(64));
         assert_eq!(decode(pem.as_bytes()), [certificate]);
     }

@@ -18,11 +18,7 @@ pub(crate) enum Existing {
 
 /// Makes the folder, and those above it, for this user alone; one that is there stays as it is.
 pub(crate) fn make_folder(dir: &Path) -> Result<(), CertError> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(dir)
-        .map_err(CertError::file("make the folder", dir))
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(CertError::file("make the folder", dir))
 }
 
 /// Writes a file that is either there whole or not at all.
@@ -55,17 +51,11 @@ pub(crate) fn write(
 pub(crate) fn check(path: &Path, forbidden: u32, wanted: u32) -> Result<(), CertError> {
     let metadata = fs::metadata(path).map_err(CertError::file("read", path))?;
     if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(CertError::ForeignOwner {
-            path: path.to_owned(),
-        });
+        return Err(CertError::ForeignOwner { path: path.to_owned() });
     }
     let mode = metadata.mode() & 0o7777;
     if mode & forbidden != 0 {
-        return Err(CertError::Loose {
-            path: path.to_owned(),
-            mode,
-            wanted,
-        });
+        return Err(CertError::Loose { path: path.to_owned(), mode, wanted });
     }
     Ok(())
 }

@@ -10,10 +10,7 @@ use crate::CertError;
 /// which NSS refuses. Go refuses negative ones.
 pub(crate) fn serial() -> Result<[u8; 16], CertError> {
     let mut bytes = [0; 16];
-    ring::default_provider()
-        .secure_random
-        .fill(&mut bytes)
-        .map_err(|_| CertError::NoRandomness)?;
+    ring::default_provider().secure_random.fill(&mut bytes).map_err(|_| CertError::NoRandomness)?;
     bytes[0] = (bytes[0] & 0x7f) | 0x40;
     Ok(bytes)
 }

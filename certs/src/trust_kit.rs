@@ -50,10 +50,7 @@ impl TrustKit {
             .tempdir()
             .map_err(CertError::file("make a folder in", &std::env::temp_dir()))?;
         let kit = Self::write(temporary.path(), authority, roots, inherited)?;
-        Ok(Self {
-            _temporary: Some(temporary),
-            ..kit
-        })
+        Ok(Self { _temporary: Some(temporary), ..kit })
     }
 
     /// Writes the files into `dir` and leaves them there, for a proxy that outlives its children's shells.
@@ -75,11 +72,7 @@ impl TrustKit {
         let bundle = dir.join(BUNDLE);
         let text = std::fs::read_to_string(&bundle).map_err(CertError::file("read", &bundle))?;
         let certificates = text.matches("-----BEGIN CERTIFICATE-----").count();
-        Ok(Self {
-            dir,
-            certificates,
-            _temporary: None,
-        })
+        Ok(Self { dir, certificates, _temporary: None })
     }
 
     pub fn dir(&self) -> &Path {
@@ -125,30 +118,18 @@ impl TrustKit {
         let bundle = distinct(bundle, ours);
         let node_extra = distinct(node_extra, ours);
 
-        let kit = Self {
-            dir,
-            certificates: bundle.len(),
-            _temporary: None,
-        };
+        let kit = Self { dir, certificates: bundle.len(), _temporary: None };
         let bundle_path = kit.bundle_pem();
         let bundle_path = bundle_path.to_str().expect("an awkward folder was refused");
         kit.put("", CA, authority.pem().as_bytes())?;
         kit.put("", BUNDLE, to_pem(&bundle).as_bytes())?;
         kit.put("", NODE_EXTRA, to_pem(&node_extra).as_bytes())?;
-        kit.put(
-            "",
-            KEYSTORE,
-            &java_keystore::encode(&bundle, authority.not_before()),
-        )?;
+        kit.put("", KEYSTORE, &java_keystore::encode(&bundle, authority.not_before()))?;
         kit.put("", PRELOAD, include_bytes!("../assets/preload.cjs"))?;
         kit.put("", WGETRC, format!("ca_certificate = {bundle_path}\n").as_bytes())?;
         let ini = format!("curl.cainfo = \"{bundle_path}\"\nopenssl.cafile = \"{bundle_path}\"\n");
         kit.put(PHP, "wiretape.ini", ini.as_bytes())?;
-        kit.put(
-            PYTHON,
-            "sitecustomize.py",
-            include_bytes!("../assets/sitecustomize.py"),
-        )?;
+        kit.put(PYTHON, "sitecustomize.py", include_bytes!("../assets/sitecustomize.py"))?;
         Ok(kit)
     }
 
@@ -161,12 +142,7 @@ impl TrustKit {
 
 /// Refuses a folder whose name means something in one of the files or variables it will stand in.
 fn refuse_awkward(dir: &Path) -> Result<(), CertError> {
-    let refuse = |problem| {
-        Err(CertError::AwkwardFolder {
-            path: dir.to_owned(),
-            problem,
-        })
-    };
+    let refuse = |problem| Err(CertError::AwkwardFolder { path: dir.to_owned(), problem });
     let Some(text) = dir.to_str() else {
         return refuse("its name is not UTF-8");
     };
@@ -240,10 +216,7 @@ mod tests {
         drop(TrustKit::create_in(&dir, &second, Roots::OursOnly, &nothing).unwrap());
         assert_eq!(mode(&dir), 0o700);
         assert_eq!(fs::read_to_string(dir.join(CA)).unwrap(), second.pem());
-        let names: Vec<_> = fs::read_dir(&dir)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name())
-            .collect();
+        let names: Vec<_> = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names.len(), 8, "{names:?}");
     }
 
@@ -274,11 +247,7 @@ mod tests {
         let inherited = |_: &str| Some(extra.clone().into_os_string());
         let kit = TrustKit::create(&authority, Roots::OursOnly, &inherited).unwrap();
         for name in [BUNDLE, NODE_EXTRA] {
-            assert_eq!(
-                fs::read_to_string(kit.dir().join(name)).unwrap(),
-                authority.pem(),
-                "{name}"
-            );
+            assert_eq!(fs::read_to_string(kit.dir().join(name)).unwrap(), authority.pem(), "{name}");
         }
         assert_eq!(kit.certificates(), 1);
     }

@@ -16,18 +16,13 @@ pub fn upstream_client_config(extra_ca_pems: &[Vec<u8>], alpn: &[&[u8]]) -> Resu
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     for (index, contents) in extra_ca_pems.iter().enumerate() {
-        let refuse = |problem: String| CertError::ExtraCa {
-            number: index + 1,
-            problem,
-        };
+        let refuse = |problem: String| CertError::ExtraCa { number: index + 1, problem };
         let certificates = pem::decode(contents);
         if certificates.is_empty() {
             return Err(refuse("it holds no certificate in PEM form".into()));
         }
         for certificate in certificates {
-            roots
-                .add(certificate)
-                .map_err(|error| refuse(error.to_string()))?;
+            roots.add(certificate).map_err(|error| refuse(error.to_string()))?;
         }
     }
     if roots.is_empty() {
@@ -47,16 +42,9 @@ mod tests {
 
     #[test]
     fn an_extra_ca_without_a_certificate_is_named_by_its_number() {
-        let good = rcgen::generate_simple_self_signed(["a".to_owned()])
-            .unwrap()
-            .cert
-            .pem()
-            .into_bytes();
+        let good = rcgen::generate_simple_self_signed(["a".to_owned()]).unwrap().cert.pem().into_bytes();
         let error = upstream_client_config(&[good.clone(), b"nothing".to_vec()], &[]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "extra CA 2 is not usable: it holds no certificate in PEM form"
-        );
+        assert_eq!(error.to_string(), "extra CA 2 is not usable: it holds no certificate in PEM form");
         let config = upstream_client_config(&[good], &[b"h2"]).unwrap();
         assert_eq!(config.alpn_protocols, [b"h2".to_vec()]);
     }

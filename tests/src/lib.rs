@@ -5,6 +5,7 @@
 // A harness that cannot go on has failed its test: here a panic is the report.
 #![allow(clippy::unwrap_used)]
 
+pub mod bench;
 pub mod clients;
 pub mod sandbox;
 pub mod secret;

@@ -138,7 +138,8 @@ fn asking_for_another_recorded_thing_is_not_answered_with_this_one() {
 
 #[test]
 fn a_miss_names_the_field_that_differs() {
-    let mut player = player(Policy::default(), &[("/a", r#"{"m":[{"c":"List open issues"}]}"#, "")]);
+    let recorded = [("/elsewhere", "{}", ""), ("/a", r#"{"m":[{"c":"List open issues"}]}"#, "")];
+    let mut player = player(Policy::default(), &recorded);
     let Decision::Miss(Miss::Unknown(near)) = ask(&mut player, 1, "/a", r#"{"m":[{"c":"List all issues"}]}"#)
     else {
         panic!()

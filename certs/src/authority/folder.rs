@@ -33,13 +33,7 @@ pub(super) fn write(dir: &Path, authority: &Authority, existing: Existing) -> Re
     private_file::make_folder(dir)?;
     check_folder(dir)?;
     // A crash between the two leaves a key without its certificate, which `load` names.
-    private_file::write(
-        dir,
-        KEY,
-        authority.issuer.key().serialize_pem().as_bytes(),
-        0o600,
-        existing,
-    )?;
+    private_file::write(dir, KEY, authority.issuer.key().serialize_pem().as_bytes(), 0o600, existing)?;
     private_file::write(dir, CERTIFICATE, authority.pem.as_bytes(), 0o644, existing)
 }
 
@@ -53,10 +47,7 @@ pub(super) fn load(dir: &Path, now: OffsetDateTime) -> Result<Authority, CertErr
     // Others' bits and any execute bit: what is not 0600 or stricter was not written by us.
     private_file::check(&key_path, 0o7177, 0o600)?;
 
-    let garbled = |path: &Path, problem| CertError::Garbled {
-        path: path.to_owned(),
-        problem,
-    };
+    let garbled = |path: &Path, problem| CertError::Garbled { path: path.to_owned(), problem };
     let key = fs::read(&key_path).map_err(CertError::file("read", &key_path))?;
     let key = String::from_utf8(key)
         .ok()
@@ -70,26 +61,17 @@ pub(super) fn load(dir: &Path, now: OffsetDateTime) -> Result<Authority, CertErr
     let fields = Fields::read(&certificate)
         .ok_or_else(|| garbled(&certificate_path, "its certificate cannot be read"))?;
     if fields.public_key != key.subject_public_key_info() {
-        return Err(garbled(
-            &certificate_path,
-            "its certificate does not belong to the key in ca.key",
-        ));
+        return Err(garbled(&certificate_path, "its certificate does not belong to the key in ca.key"));
     }
     let (not_before, not_after) = (fields.not_before, fields.not_after);
     let params = ca_params(&key, not_before, not_after)?;
     // Leaves name their issuer as we would name it; a CA from elsewhere would not be found by that name.
     let made_again = params.self_signed(&key)?;
     if Fields::read(made_again.der()).map(|again| again.subject) != Some(fields.subject) {
-        return Err(garbled(
-            &certificate_path,
-            "its certificate was not made by `wiretape ca init`",
-        ));
+        return Err(garbled(&certificate_path, "its certificate was not made by `wiretape ca init`"));
     }
     if now >= not_after {
-        return Err(CertError::Expired {
-            path: certificate_path,
-            on: not_after,
-        });
+        return Err(CertError::Expired { path: certificate_path, on: not_after });
     }
     Ok(Authority {
         issuer: Issuer::new(params, key),
@@ -113,16 +95,8 @@ fn refuse_git(dir: &Path) -> Result<(), CertError> {
         let missing = absolute.strip_prefix(ancestor).ok()?;
         Some(ancestor.canonicalize().ok()?.join(missing))
     });
-    match real
-        .as_deref()
-        .unwrap_or(&absolute)
-        .ancestors()
-        .find(|dir| dir.join(".git").exists())
-    {
-        Some(tree) => Err(CertError::InsideGit {
-            dir: dir.to_owned(),
-            tree: tree.to_owned(),
-        }),
+    match real.as_deref().unwrap_or(&absolute).ancestors().find(|dir| dir.join(".git").exists()) {
+        Some(tree) => Err(CertError::InsideGit { dir: dir.to_owned(), tree: tree.to_owned() }),
         None => Ok(()),
     }
 }
@@ -163,10 +137,7 @@ mod tests {
     #[test]
     fn a_new_ca_is_private_and_holds_30_days() {
         let (_home, dir) = kept();
-        assert_eq!(
-            (mode(&dir), mode(&dir.join(KEY)), mode(&dir.join(CERTIFICATE))),
-            (0o700, 0o600, 0o644)
-        );
+        assert_eq!((mode(&dir), mode(&dir.join(KEY)), mode(&dir.join(CERTIFICATE))), (0o700, 0o600, 0o644));
         let loaded = Authority::load(&dir, NOW).unwrap();
         assert_eq!(loaded.not_after(), NOW + Duration::days(30));
         assert_eq!(loaded.pem().as_bytes(), fs::read(dir.join(CERTIFICATE)).unwrap());
@@ -192,10 +163,7 @@ mod tests {
         for name in [KEY, CERTIFICATE] {
             let (_home, dir) = kept();
             fs::remove_file(dir.join(name)).unwrap();
-            assert!(
-                matches!(Authority::init(&dir, NOW), Err(CertError::Exists { .. })),
-                "without {name}"
-            );
+            assert!(matches!(Authority::init(&dir, NOW), Err(CertError::Exists { .. })), "without {name}");
         }
     }
 
@@ -216,10 +184,7 @@ mod tests {
         // A repository made around a CA that was fine: its key must not be used any more.
         let (outer, dir) = kept();
         fs::write(outer.path().join(".git"), "gitdir: elsewhere").unwrap();
-        assert!(matches!(
-            Authority::load(&dir, NOW),
-            Err(CertError::InsideGit { .. })
-        ));
+        assert!(matches!(Authority::load(&dir, NOW), Err(CertError::InsideGit { .. })));
     }
 
     #[test]
@@ -228,10 +193,8 @@ mod tests {
         let key = dir.join(KEY);
         for loose in [0o640, 0o604, 0o620, 0o700] {
             set_mode(&key, loose);
-            let expected = format!(
-                "{0} is open to others (mode {loose:04o}): run `chmod 600 {0}`",
-                key.display()
-            );
+            let expected =
+                format!("{0} is open to others (mode {loose:04o}): run `chmod 600 {0}`", key.display());
             assert_eq!(refusal(&dir), expected);
         }
         set_mode(&key, 0o400);
@@ -239,14 +202,8 @@ mod tests {
         for loose in [0o750, 0o701] {
             set_mode(&dir, loose);
             let error = refusal(&dir);
-            assert!(
-                error.ends_with(&format!("run `chmod 700 {}`", dir.display())),
-                "{error}"
-            );
-            assert!(matches!(
-                Authority::renew(&dir, NOW),
-                Err(CertError::Loose { .. })
-            ));
+            assert!(error.ends_with(&format!("run `chmod 700 {}`", dir.display())), "{error}");
+            assert!(matches!(Authority::renew(&dir, NOW), Err(CertError::Loose { .. })));
         }
     }
 
@@ -258,10 +215,7 @@ mod tests {
         let error = Authority::load(&dir, late).unwrap_err().to_string();
         let path = dir.join(CERTIFICATE);
         let path = path.display();
-        assert_eq!(
-            error,
-            format!("the CA in {path} expired on 2026-12-18: run `wiretape ca init --renew`")
-        );
+        assert_eq!(error, format!("the CA in {path} expired on 2026-12-18: run `wiretape ca init --renew`"));
     }
 
     #[test]
@@ -273,10 +227,7 @@ mod tests {
 
         let (_home, dir) = kept();
         fs::remove_file(dir.join(CERTIFICATE)).unwrap();
-        assert_eq!(
-            refusal(&dir),
-            format!("cannot read {}", dir.join(CERTIFICATE).display())
-        );
+        assert_eq!(refusal(&dir), format!("cannot read {}", dir.join(CERTIFICATE).display()));
     }
 
     #[test]
@@ -285,11 +236,7 @@ mod tests {
             (KEY, b"", "it holds no private key in PEM form"),
             (KEY, b"\xff\xfe", "it holds no private key in PEM form"),
             (CERTIFICATE, b"hello", "it holds no certificate in PEM form"),
-            (
-                CERTIFICATE,
-                b"-----BEGIN CERTIFICATE-----\n",
-                "it holds no certificate in PEM form",
-            ),
+            (CERTIFICATE, b"-----BEGIN CERTIFICATE-----\n", "it holds no certificate in PEM form"),
             (
                 CERTIFICATE,
                 b"-----BEGIN CERTIFICATE-----\nMAAA\n-----END CERTIFICATE-----\n",
@@ -299,10 +246,7 @@ mod tests {
         for (name, contents, problem) in cases {
             let (_home, dir) = kept();
             fs::write(dir.join(name), contents).unwrap();
-            assert_eq!(
-                refusal(&dir),
-                format!("{} is not usable: {problem}", dir.join(name).display())
-            );
+            assert_eq!(refusal(&dir), format!("{} is not usable: {problem}", dir.join(name).display()));
         }
     }
 
@@ -312,10 +256,7 @@ mod tests {
         let (_other_home, other) = kept();
         fs::copy(other.join(CERTIFICATE), dir.join(CERTIFICATE)).unwrap();
         let error = refusal(&dir);
-        assert!(
-            error.ends_with("its certificate does not belong to the key in ca.key"),
-            "{error}"
-        );
+        assert!(error.ends_with("its certificate does not belong to the key in ca.key"), "{error}");
     }
 
     #[test]
@@ -325,9 +266,6 @@ mod tests {
         let foreign = rcgen::CertificateParams::default().self_signed(&key).unwrap();
         fs::write(dir.join(CERTIFICATE), foreign.pem()).unwrap();
         let error = refusal(&dir);
-        assert!(
-            error.ends_with("its certificate was not made by `wiretape ca init`"),
-            "{error}"
-        );
+        assert!(error.ends_with("its certificate was not made by `wiretape ca init`"), "{error}");
     }
 }

@@ -40,18 +40,12 @@ fn digest(store: &[u8]) -> [u8; 20] {
 
 /// Java's `writeUTF`, for ASCII.
 fn put_text(store: &mut Vec<u8>, text: &str) {
-    store.extend(
-        u16::try_from(text.len())
-            .expect("aliases and type names are short")
-            .to_be_bytes(),
-    );
+    store.extend(u16::try_from(text.len()).expect("aliases and type names are short").to_be_bytes());
     store.extend_from_slice(text.as_bytes());
 }
 
 fn length(count: usize) -> [u8; 4] {
-    u32::try_from(count)
-        .expect("a trust store is far smaller than 4 GiB")
-        .to_be_bytes()
+    u32::try_from(count).expect("a trust store is far smaller than 4 GiB").to_be_bytes()
 }
 
 const MAGIC: u32 = 0xFEED_FEED;
@@ -87,16 +81,10 @@ mod tests {
 
     #[test]
     fn a_store_reads_back_entry_by_entry() {
-        let certificates = [
-            CertificateDer::from(vec![1; 300]),
-            CertificateDer::from(vec![2; 5]),
-        ];
+        let certificates = [CertificateDer::from(vec![1; 300]), CertificateDer::from(vec![2; 5])];
         let store = encode(&certificates, datetime!(2001-09-09 01:46:40 UTC));
         let mut parts = Parts(&store);
-        assert_eq!(
-            (parts.number(), parts.number(), parts.number()),
-            (0xFEED_FEED, 2, 2)
-        );
+        assert_eq!((parts.number(), parts.number(), parts.number()), (0xFEED_FEED, 2, 2));
         for (alias, certificate) in [("wiretape-1", &certificates[0]), ("wiretape-2", &certificates[1])] {
             assert_eq!((parts.number(), parts.text()), (2, alias));
             assert_eq!(parts.take(8), 1_000_000_000_000_u64.to_be_bytes());

@@ -12,11 +12,7 @@ use crate::pem;
 ///
 /// Unreadable ones are left out, as a client would leave them out.
 pub(super) fn system(inherited: &dyn Fn(&str) -> Option<OsString>) -> Vec<CertificateDer<'static>> {
-    let path = |name| {
-        inherited(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
+    let path = |name| inherited(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let (file, dir) = (path("SSL_CERT_FILE"), path("SSL_CERT_DIR"));
     let found = match (&file, &dir) {
         (None, None) => rustls_native_certs::load_native_certs(),
@@ -28,7 +24,5 @@ pub(super) fn system(inherited: &dyn Fn(&str) -> Option<OsString>) -> Vec<Certif
 /// What `NODE_EXTRA_CA_CERTS` names.
 pub(super) fn node_extra(inherited: &dyn Fn(&str) -> Option<OsString>) -> Vec<CertificateDer<'static>> {
     let contents = inherited("NODE_EXTRA_CA_CERTS").and_then(|path| fs::read(PathBuf::from(path)).ok());
-    contents
-        .map(|contents| pem::decode(&contents))
-        .unwrap_or_default()
+    contents.map(|contents| pem::decode(&contents)).unwrap_or_default()
 }

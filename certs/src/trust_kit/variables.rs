@@ -53,23 +53,11 @@ impl TrustKit {
         let require = quoted("--require=", &self.dir.join(PRELOAD));
         put("NODE_OPTIONS", &after(inherited("NODE_OPTIONS"), " ", &require));
         let java = self.java_options(host, port, no_proxy);
-        put(
-            "JAVA_TOOL_OPTIONS",
-            &after(inherited("JAVA_TOOL_OPTIONS"), " ", &java),
-        );
+        put("JAVA_TOOL_OPTIONS", &after(inherited("JAVA_TOOL_OPTIONS"), " ", &java));
         put("WGETRC", self.dir.join(WGETRC).as_os_str());
-        put(
-            "PHP_INI_SCAN_DIR",
-            &php_scan_dirs(inherited("PHP_INI_SCAN_DIR"), &self.dir.join(PHP)),
-        );
-        put(
-            "PYTHONPATH",
-            &before(inherited("PYTHONPATH"), ":", &self.dir.join(PYTHON)),
-        );
-        Ok(Variables {
-            set,
-            unset: UNSET.to_vec(),
-        })
+        put("PHP_INI_SCAN_DIR", &php_scan_dirs(inherited("PHP_INI_SCAN_DIR"), &self.dir.join(PHP)));
+        put("PYTHONPATH", &before(inherited("PYTHONPATH"), ":", &self.dir.join(PYTHON)));
+        Ok(Variables { set, unset: UNSET.to_vec() })
     }
 
     fn java_options(&self, host: &str, port: u16, no_proxy: &str) -> OsString {
@@ -90,22 +78,15 @@ impl TrustKit {
 fn host_and_port(proxy_url: &str) -> Result<(&str, u16), CertError> {
     // The address is not repeated: its user part may be a secret by mistake.
     let refuse = |problem| CertError::ProxyUrl { problem };
-    let rest = proxy_url
-        .strip_prefix("http://")
-        .ok_or_else(|| refuse("it does not start with http://"))?;
+    let rest = proxy_url.strip_prefix("http://").ok_or_else(|| refuse("it does not start with http://"))?;
     if rest.contains(|c: char| c.is_control() || c.is_whitespace() || matches!(c, '"' | '\'' | '\\')) {
         return Err(refuse("it holds blanks or quotes"));
     }
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     let address = rest.rsplit_once('@').map_or(rest, |(_user, address)| address);
     let (host, port) = address.rsplit_once(':').ok_or_else(|| refuse("it has no port"))?;
-    let port = port
-        .parse()
-        .map_err(|_| refuse("its port is not a number up to 65535"))?;
-    let host = host
-        .strip_prefix('[')
-        .and_then(|host| host.strip_suffix(']'))
-        .unwrap_or(host);
+    let port = port.parse().map_err(|_| refuse("its port is not a number up to 65535"))?;
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     if host.is_empty() {
         return Err(refuse("it has no host"));
     }
@@ -124,11 +105,7 @@ fn with_password(proxy_url: &str) -> String {
 /// A list in the manner of `no_proxy`, as Java spells it. An empty one sends loopback through the proxy too.
 fn non_proxy_hosts(no_proxy: &str) -> String {
     let mut patterns = Vec::new();
-    for entry in no_proxy
-        .split(',')
-        .map(str::trim)
-        .filter(|entry| !entry.is_empty())
-    {
+    for entry in no_proxy.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
         let bare = entry.trim_start_matches('*').trim_start_matches('.');
         if entry == "*" || bare.parse::<std::net::Ipv4Addr>().is_ok() {
             patterns.push(entry.to_owned());
@@ -147,11 +124,7 @@ fn quoted(option: &str, path: &Path) -> String {
     let path = path.to_str().expect("an awkward folder was refused");
     let plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | '@' | '%' | '=');
-    if path.chars().all(plain) {
-        format!("{option}{path}")
-    } else {
-        format!("\"{option}{path}\"")
-    }
+    if path.chars().all(plain) { format!("{option}{path}") } else { format!("\"{option}{path}\"") }
 }
 
 /// Puts ours behind what is there, once: `wiretape env` may be read twice by one shell.
@@ -173,13 +146,7 @@ fn before(inherited: Option<OsString>, separator: &str, ours: &Path) -> OsString
     let ours = ours.as_os_str();
     match inherited.filter(|value| !value.is_empty()) {
         None => ours.to_owned(),
-        Some(value)
-            if std::env::split_paths(&value)
-                .next()
-                .is_some_and(|first| first == ours) =>
-        {
-            value
-        }
+        Some(value) if std::env::split_paths(&value).next().is_some_and(|first| first == ours) => value,
         Some(value) => {
             let mut all = ours.to_owned();
             all.push(separator);
@@ -221,14 +188,8 @@ const BUNDLES: [&str; 12] = [
     "NIX_SSL_CERT_FILE",
 ];
 /// Inherited ones would win over ours in some client.
-const UNSET: [&str; 6] = [
-    "ALL_PROXY",
-    "all_proxy",
-    "grpc_proxy",
-    "no_grpc_proxy",
-    "CARGO_HTTP_PROXY",
-    "SSL_CERT_DIR",
-];
+const UNSET: [&str; 6] =
+    ["ALL_PROXY", "all_proxy", "grpc_proxy", "no_grpc_proxy", "CARGO_HTTP_PROXY", "SSL_CERT_DIR"];
 
 #[cfg(test)]
 mod tests {
@@ -291,14 +252,8 @@ mod tests {
             .map(|(name, value)| (name.as_str(), value.to_str().unwrap().to_owned()))
             .collect();
         assert_eq!(set, expected);
-        let unset = [
-            "ALL_PROXY",
-            "all_proxy",
-            "grpc_proxy",
-            "no_grpc_proxy",
-            "CARGO_HTTP_PROXY",
-            "SSL_CERT_DIR",
-        ];
+        let unset =
+            ["ALL_PROXY", "all_proxy", "grpc_proxy", "no_grpc_proxy", "CARGO_HTTP_PROXY", "SSL_CERT_DIR"];
         assert_eq!(variables.unset, unset);
     }
 
@@ -317,30 +272,20 @@ mod tests {
         let variables = kit.variables(URL, "", &inherited).unwrap();
         let dir = kit.dir().to_str().unwrap();
         let value = |name| value(&variables, name);
-        assert_eq!(
-            value("NODE_OPTIONS"),
-            format!("--max-old-space-size=512 --require={dir}/preload.cjs")
-        );
+        assert_eq!(value("NODE_OPTIONS"), format!("--max-old-space-size=512 --require={dir}/preload.cjs"));
         assert!(value("JAVA_TOOL_OPTIONS").starts_with("-Xmx1g -Dhttp.proxyHost=127.0.0.1 "));
         assert!(value("JAVA_TOOL_OPTIONS").contains(" -Dhttp.nonProxyHosts= "));
         assert_eq!(value("PYTHONPATH"), format!("{dir}/py:/mine:/other"));
         assert_eq!(value("PHP_INI_SCAN_DIR"), format!("/php.d:{dir}/php"));
-        assert_eq!(
-            (value("NO_PROXY"), value("no_proxy")),
-            (String::new(), String::new())
-        );
+        assert_eq!((value("NO_PROXY"), value("no_proxy")), (String::new(), String::new()));
     }
 
     #[test]
     fn reading_the_variables_twice_changes_nothing() {
         let kit = kit();
         let once = kit.variables(URL, LOOPBACK_IS_DIRECT, &nothing).unwrap();
-        let inherited = |name: &str| {
-            once.set
-                .iter()
-                .find(|(set, _)| set == name)
-                .map(|(_, value)| value.clone())
-        };
+        let inherited =
+            |name: &str| once.set.iter().find(|(set, _)| set == name).map(|(_, value)| value.clone());
         assert_eq!(kit.variables(URL, LOOPBACK_IS_DIRECT, &inherited).unwrap(), once);
     }
 
@@ -348,23 +293,13 @@ mod tests {
     fn php_that_scans_nothing_is_not_made_to_scan_its_default() {
         let kit = kit();
         let variables = kit.variables(URL, "", &|_| Some(OsString::new())).unwrap();
-        assert_eq!(
-            value(&variables, "PHP_INI_SCAN_DIR"),
-            format!("{}/php", kit.dir().display())
-        );
+        assert_eq!(value(&variables, "PHP_INI_SCAN_DIR"), format!("{}/php", kit.dir().display()));
     }
 
     #[test]
     fn a_user_name_gets_a_password_where_it_has_none() {
-        assert_eq!(
-            with_password("http://case-7@[::1]:8080"),
-            "http://case-7:x@[::1]:8080"
-        );
-        for url in [
-            "http://[::1]:8080",
-            "http://a:b@127.0.0.1:8080",
-            "http://a:@127.0.0.1:8080",
-        ] {
+        assert_eq!(with_password("http://case-7@[::1]:8080"), "http://case-7:x@[::1]:8080");
+        for url in ["http://[::1]:8080", "http://a:b@127.0.0.1:8080", "http://a:@127.0.0.1:8080"] {
             assert_eq!(with_password(url), url);
         }
     }
@@ -394,18 +329,10 @@ mod tests {
         ] {
             assert_eq!(host_and_port(url).unwrap(), expected, "{url}");
         }
-        for url in [
-            "127.0.0.1:8080",
-            "https://a:1",
-            "http://a",
-            "http://:1",
-            "http://a:65536",
-            "http://a b:1",
-        ] {
-            assert!(
-                matches!(host_and_port(url), Err(CertError::ProxyUrl { .. })),
-                "{url}"
-            );
+        for url in
+            ["127.0.0.1:8080", "https://a:1", "http://a", "http://:1", "http://a:65536", "http://a b:1"]
+        {
+            assert!(matches!(host_and_port(url), Err(CertError::ProxyUrl { .. })), "{url}");
         }
     }
 }

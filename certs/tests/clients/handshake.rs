@@ -89,10 +89,7 @@ fn a_client_that_trusts_only_our_ca_accepts_names_and_addresses() {
         ("10.1.2.3", "10.1.2.3"),
         ("[2001:db8::1]", "2001:db8::1"),
         ("::1", "::1"),
-        (
-            &format!("{}.example", "a".repeat(63)),
-            &format!("{}.example", "a".repeat(63)),
-        ),
+        (&format!("{}.example", "a".repeat(63)), &format!("{}.example", "a".repeat(63))),
     ] {
         for versions in [ONLY_12, ONLY_13] {
             let agreed = meet(&minter, host, name, client(&minter, versions, &[]));
@@ -125,10 +122,7 @@ fn a_certificate_is_good_for_its_host_alone() {
 fn another_runs_ca_does_not_vouch_for_us() {
     let (ours, other) = (minter(), minter());
     let refusal = meet(&ours, "a.example", "a.example", client(&other, BOTH, &[])).unwrap_err();
-    assert!(
-        matches!(refusal, rustls::Error::InvalidCertificate(_)),
-        "{refusal:?}"
-    );
+    assert!(matches!(refusal, rustls::Error::InvalidCertificate(_)), "{refusal:?}");
 }
 
 #[test]
@@ -156,19 +150,13 @@ fn a_loaded_ca_signs_leaves_that_its_certificate_vouches_for() {
     let now = OffsetDateTime::now_utc();
     Authority::init(&dir, now - Duration::days(2)).unwrap();
     let minter = Minter::new(Authority::load(&dir, now).unwrap()).unwrap();
-    assert_eq!(
-        meet(&minter, "a.example", "a.example", client(&minter, BOTH, &[])),
-        Ok(None)
-    );
+    assert_eq!(meet(&minter, "a.example", "a.example", client(&minter, BOTH, &[])), Ok(None));
 }
 
 #[test]
 fn an_extra_ca_makes_the_upstream_client_trust_its_servers() {
     let (ours, other) = (minter(), minter());
     let config = upstream_client_config(&[ours.authority().pem().into()], &[b"h2"]).unwrap();
-    assert_eq!(
-        meet(&ours, "a.example", "a.example", config.clone()),
-        Ok(Some(b"h2".to_vec()))
-    );
+    assert_eq!(meet(&ours, "a.example", "a.example", config.clone()), Ok(Some(b"h2".to_vec())));
     assert!(meet(&other, "a.example", "a.example", config).is_err());
 }

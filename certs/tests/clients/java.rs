@@ -22,8 +22,9 @@ fn java_trusts_the_key_store_and_takes_the_proxy() {
     if !is_there("java", "-version") {
         return;
     }
-    let setup = Setup::new();
     let home = tempfile::TempDir::new().unwrap();
+    // Blanks and quotes in the path must survive the way through one variable.
+    let setup = Setup::kept_in(&home.path().join("it's a kit"));
     let source = home.path().join("Client.java");
     fs::write(&source, CLIENT).unwrap();
     let printed = setup.printed("java", &[source.to_str().unwrap()]);
@@ -38,16 +39,7 @@ fn keytool_finds_the_key_store_whole() {
     }
     let setup = Setup::new();
     let store = setup.kit.dir().join("trust.jks");
-    let args = [
-        "-list",
-        "-storepass",
-        "changeit",
-        "-keystore",
-        store.to_str().unwrap(),
-    ];
+    let args = ["-list", "-storepass", "changeit", "-keystore", store.to_str().unwrap()];
     let printed = setup.printed("keytool", &args);
-    assert!(
-        printed.contains("wiretape-1, ") && printed.contains("trustedCertEntry"),
-        "{printed}"
-    );
+    assert!(printed.contains("wiretape-1, ") && printed.contains("trustedCertEntry"), "{printed}");
 }

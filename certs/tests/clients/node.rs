@@ -25,10 +25,7 @@ const ask2 = (url, connect = http2.connect) => new Promise((done, fail) => {
 
 /// Runs a script, which may await, and gives its lines.
 fn run(setup: &Setup, body: &str) -> Vec<String> {
-    printed(setup.command("node", &["-e", &script(body)]))
-        .lines()
-        .map(str::to_owned)
-        .collect()
+    printed(setup.command("node", &["-e", &script(body)])).lines().map(str::to_owned).collect()
 }
 
 fn script(body: &str) -> String {
@@ -48,10 +45,7 @@ fn fetch_goes_through_the_proxy() {
     let targets = ["api.example.com:443", "10.1.2.3:8443", "plain.example:80"];
     assert_eq!(lines, targets.map(|target| format!("hello from {target}")));
     let seen = setup.seen();
-    assert_eq!(
-        seen.iter().map(|seen| seen.target.as_str()).collect::<Vec<_>>(),
-        targets
-    );
+    assert_eq!(seen.iter().map(|seen| seen.target.as_str()).collect::<Vec<_>>(), targets);
     assert_eq!(seen[2].protocol, "http/1.1");
 }
 
@@ -102,12 +96,7 @@ fn the_global_agents_go_through_the_proxy() {
          console.log(await ask(http, 'http://plain.example/'));
          console.log(await ask(http, 'http://plain.example/again'));",
     );
-    let targets = [
-        "api.example.com:443",
-        "10.1.2.3:443",
-        "plain.example:80",
-        "plain.example:80",
-    ];
+    let targets = ["api.example.com:443", "10.1.2.3:443", "plain.example:80", "plain.example:80"];
     assert_eq!(lines, targets.map(|target| format!("hello from {target}")));
     assert_eq!(setup.seen().len(), 4);
 }
@@ -185,10 +174,7 @@ fn a_websocket_package_with_its_own_connections_goes_through_the_proxy() {
          console.log(await upgrade(https, 'https://api.example.com/', (options) => tls.connect(options)));
          console.log(await upgrade(http, 'http://plain.example/', (options) => net.connect(options)));",
     );
-    assert_eq!(
-        lines,
-        ["hello from api.example.com:443", "hello from plain.example:80"]
-    );
+    assert_eq!(lines, ["hello from api.example.com:443", "hello from plain.example:80"]);
 }
 
 #[test]
@@ -224,19 +210,13 @@ fn what_no_proxy_names_is_reached_directly() {
     assert_eq!(run(&setup, &body), ["direct"; 3]);
     assert_eq!(setup.targets(), [""; 0]);
 
-    let all = Setup {
-        no_proxy: "",
-        ..setup
-    };
+    let all = Setup { no_proxy: "", ..setup };
     assert_eq!(run(&all, &body), vec![format!("hello from 127.0.0.1:{port}"); 3]);
 }
 
 #[test]
 fn a_connection_to_the_proxy_itself_is_not_tunnelled() {
-    let setup = Setup {
-        no_proxy: "",
-        ..Setup::new()
-    };
+    let setup = Setup { no_proxy: "", ..Setup::new() };
     let address = setup.proxy.address();
     let body = format!(
         "const agent = new http.Agent();
@@ -302,28 +282,16 @@ fn a_server_we_do_not_vouch_for_is_refused() {
     );
     command.env_remove("NODE_EXTRA_CA_CERTS");
     let printed = printed(command);
-    assert!(
-        !printed.contains("hello") && printed.lines().count() == 2,
-        "{printed}"
-    );
+    assert!(!printed.contains("hello") && printed.lines().count() == 2, "{printed}");
     assert_eq!(setup.seen(), []);
 }
 
 #[test]
-fn a_kit_in_a_folder_with_blanks_is_found() {
-    use wiretape_certs::{Authority, LOOPBACK_IS_DIRECT, Roots, TrustKit};
+fn a_kit_in_a_folder_with_blanks_and_quotes_works() {
     let home = tempfile::TempDir::new().unwrap();
-    let authority = Authority::ephemeral(time::OffsetDateTime::now_utc()).unwrap();
-    let dir = home.path().join("it's a kit");
-    let kit = TrustKit::create_in(&dir, &authority, Roots::OursOnly, &|_| None).unwrap();
-    let variables = kit
-        .variables("http://127.0.0.1:9", LOOPBACK_IS_DIRECT, &|_| None)
-        .unwrap();
-    let mut command = std::process::Command::new("node");
-    command
-        .args(["-p", "Symbol.for('wiretape.preload') in globalThis"])
-        .envs(variables.set);
-    assert_eq!(printed(command), "true\n");
+    let setup = Setup::kept_in(&home.path().join("it's a kit"));
+    let lines = run(&setup, "console.log(await (await fetch('https://api.example.com/')).text());");
+    assert_eq!(lines, ["hello from api.example.com:443"]);
 }
 
 #[test]

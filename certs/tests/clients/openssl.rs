@@ -43,18 +43,12 @@ fn a_leaf_names_one_host_and_serves_only() {
         ("2001:db8::1", "IP Address:2001:DB8:0:0:0:0:0:1"),
     ] {
         let leaf = leaf(&minter, host);
-        assert_eq!(
-            extension(&leaf, "subjectAltName"),
-            ["X509v3 Subject Alternative Name:", name]
-        );
+        assert_eq!(extension(&leaf, "subjectAltName"), ["X509v3 Subject Alternative Name:", name]);
         assert_eq!(
             extension(&leaf, "extendedKeyUsage"),
             ["X509v3 Extended Key Usage:", "TLS Web Server Authentication"]
         );
-        assert_eq!(
-            extension(&leaf, "keyUsage"),
-            ["X509v3 Key Usage: critical", "Digital Signature"]
-        );
+        assert_eq!(extension(&leaf, "keyUsage"), ["X509v3 Key Usage: critical", "Digital Signature"]);
         let issuer = extension(minter.authority().certificate(), "subjectKeyIdentifier")[1].clone();
         let named = extension(&leaf, "authorityKeyIdentifier")[1].clone();
         assert_eq!(named.trim_start_matches("keyid:"), issuer);
@@ -67,9 +61,8 @@ fn serials_are_positive_and_never_repeat() {
         return;
     }
     let minter = Minter::new(Authority::ephemeral(OffsetDateTime::now_utc()).unwrap()).unwrap();
-    let mut serials: Vec<_> = (0..16)
-        .map(|number| serial(&leaf(&minter, &format!("host-{number}"))))
-        .collect();
+    let mut serials: Vec<_> =
+        (0..16).map(|number| serial(&leaf(&minter, &format!("host-{number}")))).collect();
     for serial in &serials {
         assert_eq!(serial.len(), 32, "{serial}");
         assert!(matches!(serial.as_bytes()[0], b'4'..=b'7'), "{serial}");
@@ -95,13 +88,6 @@ fn read(certificate: &CertificateDer<'_>, args: &[&str]) -> Vec<String> {
     let path = home.path().join("certificate.der");
     fs::write(&path, certificate).unwrap();
     let mut command = Command::new("openssl");
-    command
-        .args(["x509", "-inform", "DER", "-noout", "-in"])
-        .arg(&path)
-        .args(args);
-    printed(command)
-        .lines()
-        .map(|line| line.trim().to_owned())
-        .filter(|line| !line.is_empty())
-        .collect()
+    command.args(["x509", "-inform", "DER", "-noout", "-in"]).arg(&path).args(args);
+    printed(command).lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
 }

@@ -37,14 +37,8 @@ impl Proxy {
     pub fn start(minter: Minter) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let shared = Arc::new(Shared {
-            minter,
-            seen: Mutex::default(),
-        });
-        let proxy = Self {
-            address,
-            shared: shared.clone(),
-        };
+        let shared = Arc::new(Shared { minter, seen: Mutex::default() });
+        let proxy = Self { address, shared: shared.clone() };
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = shared.clone();
@@ -70,8 +64,7 @@ impl Shared {
         let (method, target) = (words.next()?, words.next()?.to_owned());
         let authorization = head.lines().find_map(|line| {
             let (name, value) = line.split_once(": ")?;
-            name.eq_ignore_ascii_case("proxy-authorization")
-                .then(|| value.to_owned())
+            name.eq_ignore_ascii_case("proxy-authorization").then(|| value.to_owned())
         });
         let seen = |target: &str, protocol| Seen {
             target: target.to_owned(),
@@ -80,32 +73,21 @@ impl Shared {
         };
         if method != "CONNECT" {
             let host = target.strip_prefix("http://")?.split('/').next()?;
-            let target = if host.contains(':') {
-                host.to_owned()
-            } else {
-                format!("{host}:80")
-            };
+            let target = if host.contains(':') { host.to_owned() } else { format!("{host}:80") };
             self.answer_http1(&mut stream, &seen(&target, "http/1.1"));
             return self.serve_http1(stream, &seen(&target, "http/1.1"));
         }
         if target.starts_with("refused.") {
-            return stream
-                .write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n")
-                .ok();
+            return stream.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n").ok();
         }
-        stream
-            .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            .ok()?;
+        stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").ok()?;
         let mut first = [0];
         stream.peek(&mut first).ok()?;
         if first[0] != TLS_HANDSHAKE {
             return self.serve_http1(stream, &seen(&target, "http/1.1"));
         }
         let (host, _port) = target.rsplit_once(':')?;
-        let config = self
-            .minter
-            .server_config(host, OffsetDateTime::now_utc())
-            .unwrap();
+        let config = self.minter.server_config(host, OffsetDateTime::now_utc()).unwrap();
         let mut tls = StreamOwned::new(ServerConnection::new(config).unwrap(), stream);
         tls.conn.complete_io(&mut tls.sock).ok()?;
         if tls.conn.alpn_protocol() == Some(b"h2") {

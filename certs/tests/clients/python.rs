@@ -17,11 +17,7 @@ for url in sys.argv[1:]:
 #[test]
 fn strict_python_accepts_names_and_addresses() {
     let setup = Setup::new();
-    let urls = [
-        "https://api.example.com/",
-        "https://10.1.2.3/",
-        "https://[2001:db8::1]/",
-    ];
+    let urls = ["https://api.example.com/", "https://10.1.2.3/", "https://[2001:db8::1]/"];
     let printed = setup.printed("python3", &["-c", STRICT, urls[0], urls[1], urls[2]]);
     // Some versions of Python leave the brackets out of the CONNECT line.
     let printed = printed.replace(['[', ']'], "");
@@ -43,23 +39,11 @@ fn python_starts_without_aiohttp_and_finds_its_path_unchanged() {
 fn the_sitecustomize_that_python_would_have_found_still_runs() {
     let setup = Setup::new();
     let home = tempfile::TempDir::new().unwrap();
-    fs::write(
-        home.path().join("sitecustomize.py"),
-        "import sys\nsys.theirs = __name__\nMARK = 1\n",
-    )
-    .unwrap();
-    let mut command = setup.command(
-        "python3",
-        &[
-            "-c",
-            "import sys, sitecustomize; print(sys.theirs, sitecustomize.MARK)",
-        ],
-    );
+    fs::write(home.path().join("sitecustomize.py"), "import sys\nsys.theirs = __name__\nMARK = 1\n").unwrap();
+    let mut command =
+        setup.command("python3", &["-c", "import sys, sitecustomize; print(sys.theirs, sitecustomize.MARK)"]);
     let ours = setup.kit.dir().join("py");
-    command.env(
-        "PYTHONPATH",
-        format!("{}:{}", ours.display(), home.path().display()),
-    );
+    command.env("PYTHONPATH", format!("{}:{}", ours.display(), home.path().display()));
     assert_eq!(printed(command), "sitecustomize 1\n");
 }
 
@@ -78,9 +62,6 @@ fn an_aiohttp_session_trusts_the_environment_unless_it_says_otherwise() {
                 print(any('Aiohttp' in type(finder).__name__ for finder in sys.meta_path))";
     let mut command = setup.command("python3", &["-c", code]);
     let ours = setup.kit.dir().join("py");
-    command.env(
-        "PYTHONPATH",
-        format!("{}:{}", ours.display(), home.path().display()),
-    );
+    command.env("PYTHONPATH", format!("{}:{}", ours.display(), home.path().display()));
     assert_eq!(printed(command), "True False\nFalse\n");
 }

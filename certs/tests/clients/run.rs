@@ -1,12 +1,13 @@
 //! Runs a client with the environment of a trust kit, and nothing else.
 
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use time::OffsetDateTime;
-use wiretape_certs::{Authority, LOOPBACK_IS_DIRECT, Minter, Roots, TrustKit};
+use wiretape_certs::{Authority, CertError, LOOPBACK_IS_DIRECT, Minter, Roots, TrustKit};
 
 use crate::proxy::{Proxy, Seen};
 
@@ -19,14 +20,19 @@ pub struct Setup {
 
 impl Setup {
     pub fn new() -> Self {
+        Self::with(|authority| TrustKit::create(authority, Roots::OursOnly, &|_| None))
+    }
+
+    /// With a kit that lies in a folder of one's own.
+    pub fn kept_in(dir: &Path) -> Self {
+        Self::with(|authority| TrustKit::create_in(dir, authority, Roots::OursOnly, &|_| None))
+    }
+
+    fn with(kit: impl FnOnce(&Authority) -> Result<TrustKit, CertError>) -> Self {
         let authority = Authority::ephemeral(OffsetDateTime::now_utc()).unwrap();
-        let kit = TrustKit::create(&authority, Roots::OursOnly, &|_| None).unwrap();
+        let kit = kit(&authority).unwrap();
         let proxy = Proxy::start(Minter::new(authority).unwrap());
-        Self {
-            proxy,
-            kit,
-            no_proxy: LOOPBACK_IS_DIRECT,
-        }
+        Self { proxy, kit, no_proxy: LOOPBACK_IS_DIRECT }
     }
 
     /// A command under the kit's variables.
@@ -34,10 +40,7 @@ impl Setup {
         let url = format!("http://case-7@{}", self.proxy.address());
         let variables = self.kit.variables(&url, self.no_proxy, &|_| None).unwrap();
         let mut command = Command::new(program);
-        command
-            .args(args)
-            .env_clear()
-            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        command.args(args).env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         command.envs(variables.set);
         command
     }
@@ -61,10 +64,7 @@ impl Setup {
 
 pub fn printed(command: Command) -> String {
     let output = output(command);
-    let (stdout, stderr) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{}\n{stdout}\n{stderr}", output.status);
     stdout.into_owned()
 }
@@ -91,12 +91,7 @@ pub fn output(mut command: Command) -> Output {
 
 /// Whether a program is there; says why a test is skipped if not.
 pub fn is_there(program: &str, probe: &str) -> bool {
-    let there = Command::new(program)
-        .arg(probe)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok();
+    let there = Command::new(program).arg(probe).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     if !there {
         println!("skipped: there is no `{program}` on this machine");
     }

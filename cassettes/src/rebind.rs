@@ -171,7 +171,8 @@ fn moved(offset: usize, found: &[Replacement<'_>]) -> usize {
 /// A value counts only where it is not part of a longer word or number.
 fn stands_alone(text: &[u8], at: usize, len: usize) -> bool {
     let word = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
-    !(at > 0 && word(text.get(at - 1))) && !word(text.get(at + len))
+    let before = at.checked_sub(1).and_then(|before| text.get(before));
+    !word(before) && !word(text.get(at + len))
 }
 
 fn is_uuid(window: &[u8]) -> bool {

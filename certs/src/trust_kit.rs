@@ -221,6 +221,19 @@ mod tests {
     }
 
     #[test]
+    fn a_kit_that_was_left_can_be_opened_and_names_the_same_variables() {
+        let home = TempDir::new().unwrap();
+        let dir = home.path().join("kit");
+        let written = TrustKit::create_in(&dir, &authority(), Roots::OursOnly, &nothing).unwrap();
+        let opened = TrustKit::open(&dir).unwrap();
+        assert_eq!(opened.certificates(), 1);
+        let variables =
+            |kit: &TrustKit| kit.variables("http://127.0.0.1:9", LOOPBACK_IS_DIRECT, &nothing).unwrap();
+        assert_eq!(variables(&opened), variables(&written));
+        assert!(matches!(TrustKit::open(home.path()), Err(CertError::File { action: "read", .. })));
+    }
+
+    #[test]
     fn a_folder_that_others_can_write_to_is_refused() {
         let home = TempDir::new().unwrap();
         fs::set_permissions(home.path(), Permissions::from_mode(0o770)).unwrap();

@@ -28,7 +28,10 @@ use cassettes::Merge;
 use clap::{CommandFactory, Parser};
 use proxy::Mode;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    prelude::*,
+};
 
 use crate::{
     args::{CassetteArg, ChildArg, ClientArgs, Command, PaceArg, UpstreamArgs},
@@ -41,13 +44,20 @@ fn main() -> ExitCode {
     // Secrets pass through this process: it leaves no core file behind.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let cli = args::Cli::parse();
-    let filter = EnvFilter::try_from_env("WIRETAPE_LOG").unwrap_or_else(|_| EnvFilter::new("error"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    start_log();
     let result = run(cli);
     if let Err(failure) = &result {
         eprint!("{}", failure.report());
     }
     exit_code(&result)
+}
+
+/// `WIRETAPE_LOG=debug` tells what happens inside. Only our own words: other crates may log what passes through them.
+fn start_log() {
+    let level = env::var("WIRETAPE_LOG").ok().and_then(|level| level.parse().ok()).unwrap_or(LevelFilter::ERROR);
+    let ours = Targets::new().with_target("wiretape_proxy", level);
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    tracing_subscriber::registry().with(lines.with_filter(ours)).init();
 }
 
 fn run(cli: args::Cli) -> Result<Exit, Failure> {

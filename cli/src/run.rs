@@ -24,6 +24,7 @@ use crate::{
     exit::{Exit, Failure},
     size::Size,
     status::Status,
+    style,
     summary::Report,
     tape::{self, Tape},
 };
@@ -78,6 +79,9 @@ impl Run {
         let (tape, player) = open_cassette(self.mode, &self.cassette, &config.policy, self.pace)?;
         let journal = tape.as_ref().map(Tape::journal).transpose()?;
         let policy = player.as_ref().map_or_else(|| config.policy.clone(), |p| p.policy().clone());
+        if !self.listen.ip().is_loopback() {
+            eprintln!("{}everybody who can reach {} can use this proxy", style::warning(), self.listen);
+        }
         let roots = if self.mode == Mode::Replay { Roots::OursOnly } else { Roots::SystemAndOurs };
         let inherited = |name: &str| std::env::var_os(name);
         let kit = match kit_dir {
@@ -184,7 +188,7 @@ impl Running {
         let took = self.began.elapsed();
         let session = self.proxy.stop().await;
         let summary = session.summary();
-        let journal = unwrap_session(session).await?.into_journal();
+        let journal = session.take_journal();
         let kept = match (&self.tape, journal) {
             (Some(tape), Some(journal)) => Some(tape.finish(journal, self.merge, &self.policy)?),
             _ => None,
@@ -206,10 +210,8 @@ impl Running {
 
     async fn abandon(self) {
         let session = self.proxy.stop().await;
-        if let Ok(session) = unwrap_session(session).await {
-            if let Some(journal) = session.into_journal() {
-                let _ = journal.finish();
-            }
+        if let Some(journal) = session.take_journal() {
+            let _ = journal.finish();
         }
     }
 }
@@ -279,21 +281,6 @@ fn upstream_proxy(named: Option<&str>) -> Result<Option<UpstreamProxy>, Failure>
         },
     };
     UpstreamProxy::parse(&url, &except).map(Some).map_err(|error| Failure::input(error.to_string()))
-}
-
-/// Connections may hold the session for a moment after they were told to stop.
-async fn unwrap_session(mut session: Arc<Session>) -> Result<Session, Failure> {
-    let deadline = Instant::now() + Duration::from_secs(2);
-    loop {
-        match Arc::try_unwrap(session) {
-            Ok(session) => return Ok(session),
-            Err(shared) if Instant::now() < deadline => {
-                session = shared;
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-            Err(_) => return Err(anyhow::anyhow!("a connection did not end").into()),
-        }
-    }
 }
 
 /// A CA that lives as long as this run.

@@ -46,6 +46,9 @@ impl Report<'_> {
                 tame(&fault.detail)
             );
         }
+        for warning in &self.summary.warnings {
+            text += &format!("{}{}\n", style::warning(), tame(warning));
+        }
         for miss in &self.summary.misses {
             text += &format!("{}{}\n", style::error(), tame(&explain(miss)));
         }

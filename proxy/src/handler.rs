@@ -212,10 +212,10 @@ pub(crate) fn response(head: Head, body: ReplyBody, version: Version) -> Respons
     if let Some(length) = head.length {
         response.headers_mut().insert(http::header::CONTENT_LENGTH, length.into());
     }
-    if version < Version::HTTP_2 {
-        if let Some(reason) = head.reason.and_then(|r| hyper::ext::ReasonPhrase::try_from(r).ok()) {
-            response.extensions_mut().insert(reason);
-        }
+    if version < Version::HTTP_2
+        && let Some(reason) = head.reason.and_then(|r| hyper::ext::ReasonPhrase::try_from(r).ok())
+    {
+        response.extensions_mut().insert(reason);
     }
     response
 }

@@ -122,7 +122,9 @@ impl Proxy {
     /// Stops listening, lets replies that are being recorded come to an end, and gives the session back.
     pub async fn stop(self) -> Arc<Session> {
         self.session.settle(SETTLE).await;
+        // Clients that are still connected lose us now; what they were being sent is kept as far as it came.
         self.stop.cancel();
+        self.session.settle(SETTLE).await;
         Arc::clone(&self.session)
     }
 }

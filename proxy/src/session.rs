@@ -13,7 +13,7 @@ use cassettes::{
     Decision, Delivery, Miss, Player, Scrubbed, Scrubber, Ticket,
     store::{Journal, StoreError},
 };
-use exchange::{Call, Exchange, Fault, Outcome, Provenance, Request, Url};
+use exchange::{Body, Call, Content, Exchange, Fault, Outcome, Provenance, Request, Url};
 use matchers::Difference;
 use tokio_util::task::TaskTracker;
 
@@ -54,7 +54,8 @@ pub struct Session {
     started: Instant,
     calls: AtomicU32,
     player: Option<Mutex<Player>>,
-    recorder: Option<Mutex<Recorder>>,
+    /// `None` when nothing is recorded, or no longer.
+    recorder: Mutex<Option<Recorder>>,
     notes: Mutex<Notes>,
     observer: Option<Observer>,
     tasks: TaskTracker,
@@ -102,6 +103,7 @@ pub struct Summary {
     /// The first of the misses; a runaway client does not fill the memory.
     pub misses: Vec<MissReport>,
     pub faults: Vec<FaultReport>,
+    pub warnings: Vec<String>,
     pub unplayed: Vec<u32>,
     pub exchanges: usize,
     /// Why recording stopped, if it did.
@@ -122,13 +124,13 @@ struct Notes {
     missed: u32,
     misses: Vec<MissReport>,
     faults: Vec<FaultReport>,
+    warnings: Vec<String>,
     broken: Option<String>,
 }
 
 impl Session {
     pub fn new(config: SessionConfig) -> Self {
-        let recorder =
-            config.journal.map(|journal| Mutex::new(Recorder { scrubber: Scrubber::new(), journal }));
+        let recorder = config.journal.map(|journal| Recorder { scrubber: Scrubber::new(), journal });
         Self {
             mode: config.mode,
             hosts: config.hosts,
@@ -136,7 +138,7 @@ impl Session {
             started: Instant::now(),
             calls: AtomicU32::new(0),
             player: config.player.map(Mutex::new),
-            recorder,
+            recorder: Mutex::new(recorder),
             notes: Mutex::default(),
             observer: config.observer,
             tasks: TaskTracker::new(),
@@ -158,6 +160,7 @@ impl Session {
             missed: notes.missed,
             misses: notes.misses.clone(),
             faults: notes.faults.clone(),
+            warnings: notes.warnings.clone(),
             unplayed: player.as_ref().map(|p| p.unplayed()).unwrap_or_default(),
             exchanges: player.as_ref().map_or(0, |p| p.exchanges()),
             broken: notes.broken.clone(),
@@ -171,9 +174,8 @@ impl Session {
     }
 
     /// Ends recording and gives the journal back.
-    pub fn into_journal(self) -> Option<Journal> {
-        let recorder = self.recorder?.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Some(recorder.journal)
+    pub fn take_journal(&self) -> Option<Journal> {
+        lock(&self.recorder).take().map(|recorder| recorder.journal)
     }
 
     pub(crate) fn hosts(&self) -> &HostRules {
@@ -212,12 +214,10 @@ impl Session {
 
     /// Scrubs an exchange and writes it to the journal. When this returns, killing the process loses it no more.
     pub(crate) fn keep(&self, call: u32, exchange: Exchange) -> Result<(), StoreError> {
-        let Some(recorder) = &self.recorder else {
-            return Ok(());
-        };
-        let mut recorder = lock(recorder);
-        let Recorder { scrubber, journal } = &mut *recorder;
+        let mut recorder = lock(&self.recorder);
+        let Some(Recorder { scrubber, journal }) = &mut *recorder else { return Ok(()) };
         let scrubbed = scrubber.exchange(exchange);
+        self.note_omissions(call, &scrubbed);
         let kept = journal.append(u64::from(call), &scrubbed);
         let mut notes = lock(&self.notes);
         match &kept {
@@ -225,6 +225,28 @@ impl Session {
             Err(error) => notes.broken = Some(error.to_string()),
         }
         kept
+    }
+
+    fn note_omissions(&self, call: u32, exchange: &Scrubbed<Exchange>) {
+        let of = |what: &str, body: &Body| match body.content {
+            Content::Omitted { size, .. } => Some(format!(
+                "call {call}: the {what} of {} {} has {size} bytes, more than are kept; only its hash is on the cassette",
+                exchange.request.method, exchange.request.url
+            )),
+            Content::Bytes(_) => None,
+        };
+        let reply = exchange.reply.response().and_then(|r| of("reply", &r.body));
+        for warning in [of("request", &exchange.request.body), reply].into_iter().flatten() {
+            self.warn(warning);
+        }
+    }
+
+    /// Something that a person should know at the end of the run. Must hold no traffic that was not scrubbed.
+    pub(crate) fn warn(&self, warning: String) {
+        let mut notes = lock(&self.notes);
+        if notes.warnings.len() < MOST_REPORTS {
+            notes.warnings.push(warning);
+        }
     }
 
     /// Why nothing more can be recorded, if so.

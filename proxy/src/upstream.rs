@@ -108,10 +108,10 @@ pub(crate) fn classify(error: &(dyn std::error::Error + 'static)) -> UpstreamErr
                 other => fault(other.fault(), other.to_string()),
             };
         }
-        if let Some(error) = current.downcast_ref::<h2::Error>() {
-            if !error.is_io() {
-                return fault(Fault::Reset, error.to_string());
-            }
+        if let Some(error) = current.downcast_ref::<h2::Error>()
+            && !error.is_io()
+        {
+            return fault(Fault::Reset, error.to_string());
         }
         if let Some(io) = current.downcast_ref::<std::io::Error>() {
             let kind = match io.kind() {

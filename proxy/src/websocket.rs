@@ -3,7 +3,7 @@
 //! Extensions are not offered to either side, so that what passes is what was said: a compressed message could
 //! neither be scrubbed nor read in a review.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use cassettes::{Decision, Dialogue, Head, Plan, Scrubber, Step, Turn};
 use exchange::{Body, End, Fault, Header, Headers, Message, Outcome, Peer, Piece, Provenance, Reply};
@@ -171,7 +171,14 @@ async fn forward(
         };
         let theirs = socket(theirs, Role::Client).await;
         let ours = socket(ours, Role::Server).await;
-        let (messages, end) = converse(ours, theirs).await;
+        let session = Arc::clone(recording.call.session());
+        let (messages, end, size) = converse(ours, theirs, session.max_body()).await;
+        if size > session.max_body() {
+            session.warn(format!(
+                "call {}: the WebSocket conversation has {size} bytes, more than are kept; its end is not on the cassette",
+                recording.call.seq()
+            ));
+        }
         let reply = Reply::Response(exchange::Response {
             status: 101,
             reason: None,
@@ -271,16 +278,12 @@ async fn perform(mut socket: Socket, mut dialogue: Dialogue, exchange: u32, mut 
     }
 }
 
-/// Carries messages both ways until one side is done.
-async fn converse(mut client: Socket, mut upstream: Socket) -> (Vec<Message>, End) {
+/// Carries messages both ways until one side is done. Notes them up to a limit, and gives the size of them all.
+async fn converse(mut client: Socket, mut upstream: Socket, limit: usize) -> (Vec<Message>, End, usize) {
     let mut messages = Vec::new();
+    let mut size = 0;
     let mut last = Instant::now();
-    let mut note = |messages: &mut Vec<Message>, from: Peer, piece: &Piece| {
-        let now = Instant::now();
-        messages.push(Message { from, after: whole_ms(now - last), piece: piece.clone() });
-        last = now;
-    };
-    loop {
+    let end = loop {
         let (from, next) = tokio::select! {
             next = client.next() => (Peer::Client, next),
             next = upstream.next() => (Peer::Server, next),
@@ -288,25 +291,32 @@ async fn converse(mut client: Socket, mut upstream: Socket) -> (Vec<Message>, En
         let other = if from == Peer::Client { &mut upstream } else { &mut client };
         match next {
             Some(Ok(message)) => {
+                size += message.len();
                 let Some(piece) = from_wire(message) else { continue };
-                note(&mut messages, from, &piece);
-                let sent = other.send(to_wire(&piece)).await;
-                if matches!(piece, Piece::Close(_)) || sent.is_err() {
-                    return (messages, End::Whole);
+                let wire = to_wire(&piece);
+                let is_close = matches!(piece, Piece::Close(_));
+                if size <= limit {
+                    let now = Instant::now();
+                    messages.push(Message { from, after: whole_ms(now - last), piece });
+                    last = now;
+                }
+                if other.send(wire).await.is_err() || is_close {
+                    break End::Whole;
                 }
             }
             Some(Err(_)) | None if from == Peer::Client => {
                 let _ = upstream.close(None).await;
-                return (messages, End::ClientLeft);
+                break End::ClientLeft;
             }
             Some(Err(tungstenite::Error::Io(error)))
                 if error.kind() == std::io::ErrorKind::ConnectionReset =>
             {
-                return (messages, End::Cut(Fault::Reset));
+                break End::Cut(Fault::Reset);
             }
-            Some(Err(_)) | None => return (messages, End::Cut(Fault::Closed)),
+            Some(Err(_)) | None => break End::Cut(Fault::Closed),
         }
-    }
+    };
+    (messages, if size > limit { End::ClientLeft } else { end }, size)
 }
 
 async fn next_piece(socket: &mut Socket) -> Option<Piece> {

@@ -194,12 +194,13 @@ impl Player {
         if !played.is_empty() {
             return Miss::Exhausted(played);
         }
-        let fresh = (0..self.states.len()).filter(|&place| self.states[place] == State::Fresh);
-        let candidates = fresh.map(|place| self.index.exchange(place)).map(|e| (e.id, &e.request));
+        let candidates = self.index.exchanges().iter().map(|e| (e.id, &e.request));
         let mut near = matchers::nearest(candidates, request, self.index.policy(), NEAR_MISSES);
         // Next to a request for the same thing, one for another thing explains nothing.
-        if near.iter().any(|miss| !goes_elsewhere(miss)) {
-            near.retain(|miss| !goes_elsewhere(miss));
+        for elsewhere in [&PLACE[..], &HOST[..]] {
+            if near.iter().any(|miss| !differs_in(miss, elsewhere)) {
+                near.retain(|miss| !differs_in(miss, elsewhere));
+            }
         }
         Miss::Unknown(near)
     }
@@ -217,14 +218,15 @@ impl Bindings {
     }
 }
 
-/// Whether a candidate's request goes to another place altogether.
-fn goes_elsewhere(miss: &NearMiss) -> bool {
-    let place = |d: &Difference| matches!(d.path.0.first(), Some(Segment::Key(root)) if PLACE.contains(&root.as_str()));
-    miss.differences.iter().any(place)
+/// Whether a candidate differs in one of these parts of a request.
+fn differs_in(miss: &NearMiss, parts: &[&str]) -> bool {
+    let part = |d: &Difference| matches!(d.path.0.first(), Some(Segment::Key(root)) if parts.contains(&root.as_str()));
+    miss.differences.iter().any(part)
 }
 
 const NEAR_MISSES: usize = 3;
 const PLACE: [&str; 5] = ["method", "scheme", "host", "port", "path"];
+const HOST: [&str; 2] = ["host", "port"];
 
 #[cfg(test)]
 mod tests;

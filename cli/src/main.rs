@@ -54,7 +54,8 @@ fn main() -> ExitCode {
 
 /// `WIRETAPE_LOG=debug` tells what happens inside. Only our own words: other crates may log what passes through them.
 fn start_log() {
-    let level = env::var("WIRETAPE_LOG").ok().and_then(|level| level.parse().ok()).unwrap_or(LevelFilter::ERROR);
+    let level =
+        env::var("WIRETAPE_LOG").ok().and_then(|level| level.parse().ok()).unwrap_or(LevelFilter::ERROR);
     let ours = Targets::new().with_target("wiretape_proxy", level);
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     tracing_subscriber::registry().with(lines.with_filter(ours)).init();

@@ -6,7 +6,8 @@
 use std::{
     env,
     io::{self, IsTerminal, Write},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -27,8 +28,15 @@ struct Line {
     rows: u16,
     columns: u16,
     calls: usize,
+    last: String,
     began: Instant,
-    drawn: Option<Instant>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Shown,
+    Gone,
 }
 
 impl Status {
@@ -38,29 +46,29 @@ impl Status {
             && env::var_os("TERM").is_some_and(|term| term != "dumb")
             && env::var_os("CI").is_none();
         let size = rustix::termios::tcgetwinsize(io::stderr()).ok().filter(|s| s.ws_row > 4 && s.ws_col > 20);
-        let Some(size) = size.filter(|_| wanted) else {
-            return Self(None);
-        };
-        let mut line = Line {
+        let Some(size) = size.filter(|_| wanted) else { return Self(None) };
+        let line = Line {
             mode,
             rows: size.ws_row,
             columns: size.ws_col,
             calls: 0,
+            last: String::new(),
             began: Instant::now(),
-            drawn: None,
+            state: State::Shown,
         };
         line.open();
-        line.draw(None);
-        Self(Some(Arc::new(Mutex::new(line))))
+        let line = Arc::new(Mutex::new(line));
+        keep_drawing(Arc::clone(&line));
+        Self(Some(line))
     }
 
-    /// Draws the line anew after every call.
+    /// Notes every call for the next drawing.
     pub(crate) fn observer(&self) -> Option<Observer> {
         let line = Arc::clone(self.0.as_ref()?);
         Some(Observer(Box::new(move |call| {
-            let mut line = line.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut line = lock(&line);
             line.calls += 1;
-            line.draw(Some(call));
+            line.last = tame(&in_words(call));
         })))
     }
 }
@@ -68,38 +76,48 @@ impl Status {
 impl Drop for Status {
     fn drop(&mut self) {
         if let Some(line) = &self.0 {
-            line.lock().unwrap_or_else(PoisonError::into_inner).close();
+            lock(line).close();
         }
     }
 }
 
 impl Line {
     /// Makes room, and keeps the last row out of the scrolling.
-    fn open(&mut self) {
+    fn open(&self) {
         put(&format!("\n\x1b7\x1b[1;{}r\x1b8\x1b[1A", self.rows - 1));
     }
 
-    fn draw(&mut self, call: Option<&Call>) {
-        if self.drawn.is_some_and(|at| at.elapsed() < OFTEN_ENOUGH) {
-            return;
-        }
-        self.drawn = Some(Instant::now());
-        let mut text = format!(
-            "wiretape {}  {}  {}",
-            mode_word(self.mode),
-            count(self.calls, "call"),
-            seconds(self.began.elapsed())
-        );
-        if let Some(call) = call {
-            text += &format!("  {}", tame(&in_words(call)));
-        }
+    fn draw(&self) {
+        let (mode, calls) = (mode_word(self.mode), count(self.calls, "call"));
+        let text = format!("wiretape {mode}  {calls}  {}  {}", seconds(self.began.elapsed()), self.last);
         let text: String = text.chars().take(usize::from(self.columns) - 1).collect();
         put(&format!("\x1b7\x1b[{};1H\x1b[2K{}\x1b8", self.rows, To::Stderr.paint(Paint::Dim, text)));
     }
 
     fn close(&mut self) {
+        self.state = State::Gone;
         put(&format!("\x1b7\x1b[r\x1b[{};1H\x1b[2K\x1b8", self.rows));
     }
+}
+
+/// A thread of its own, since the line tells the time too. It ends with the line.
+fn keep_drawing(line: Arc<Mutex<Line>>) {
+    thread::spawn(move || {
+        loop {
+            {
+                let line = lock(&line);
+                if line.state == State::Gone {
+                    return;
+                }
+                line.draw();
+            }
+            thread::sleep(OFTEN_ENOUGH);
+        }
+    });
+}
+
+fn lock(line: &Mutex<Line>) -> MutexGuard<'_, Line> {
+    line.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A call on one line.
@@ -124,4 +142,4 @@ fn put(text: &str) {
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 
-const OFTEN_ENOUGH: Duration = Duration::from_millis(50);
+const OFTEN_ENOUGH: Duration = Duration::from_millis(100);

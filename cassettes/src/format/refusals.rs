@@ -40,6 +40,9 @@ fn a_cut_at_any_byte_is_noticed() {
     for end in 0..whole.len() - 1 {
         assert!(read(&whole[..end], &|_| Ok(None)).is_err(), "cut at byte {end}");
     }
+    // Dots at the end of a value are not the closing line.
+    let dots = whole.replace("text: hi\n...\n", "text: hi...\n");
+    assert_eq!(refusal(&dots).0, "13:20");
     let cut = &whole[..whole.len() - FOOTER.len()];
     assert_refused(
         cut,

@@ -79,7 +79,8 @@ impl Url {
             Some((path, query)) => (path, Some(query.to_owned())),
             None => (target, None),
         };
-        let path = if path.is_empty() { "/".to_owned() } else { path.to_owned() };
+        // `OPTIONS *` has no path of its own; written so that it can be read back.
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         Ok(Self { scheme, host, port, path, query })
     }
 
@@ -156,6 +157,12 @@ mod tests {
     fn user_information_and_fragments_are_dropped() {
         let url = Url::parse("https://me:pass@Example.com:443/a#frag").unwrap();
         assert_eq!(url.to_string(), "https://example.com/a");
+    }
+
+    #[test]
+    fn a_target_that_is_no_path_still_makes_a_url_that_can_be_read() {
+        let url = Url::from_parts(Scheme::Https, "a.test", 443, "*").unwrap();
+        assert_eq!(Url::parse(&url.to_string()), Ok(url));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use exchange::{Body, Exchange, Headers, Piece};
+use exchange::{Body, Content, Exchange, Headers, Piece};
 use matchers::{Canonical, Key, Policy};
 
 use crate::{format::Cassette, rebind::uuids_in, scrub::Scrubbed};
@@ -17,6 +17,7 @@ pub struct Index {
     canonicals: Vec<Canonical>,
     queues: HashMap<Route, Vec<u32>>,
     policy: Policy,
+    has_omitted: bool,
     known: OnceLock<HashSet<String>>,
 }
 
@@ -41,7 +42,8 @@ impl Index {
                 queues.entry(Route::Loose(canonical.loose)).or_default().push(place);
             }
         }
-        Self { exchanges, canonicals, queues, policy, known: OnceLock::new() }
+        let has_omitted = exchanges.iter().any(|e| matches!(e.request.body.content, Content::Omitted { .. }));
+        Self { exchanges, canonicals, queues, policy, has_omitted, known: OnceLock::new() }
     }
 
     pub fn len(&self) -> usize {
@@ -58,6 +60,11 @@ impl Index {
 
     pub fn exchanges(&self) -> &[Scrubbed<Exchange>] {
         &self.exchanges
+    }
+
+    /// Whether a request's body was too large to keep.
+    pub(crate) fn has_omitted(&self) -> bool {
+        self.has_omitted
     }
 
     pub(crate) fn exchange(&self, place: usize) -> &Scrubbed<Exchange> {

@@ -107,6 +107,8 @@ fn respond(steps: &mut Vec<Step>, response: &Response, request: &Request, pace: 
         steps.push(Step::Trailers(response.trailers.clone()));
     }
     steps.push(match response.end {
+        // Where no body may follow, none can break off.
+        _ if !has_body => Step::Finish,
         End::Whole => Step::Finish,
         End::Cut(Fault::Stalled) | End::ClientLeft => Step::Linger,
         End::Cut(fault) => Step::Abort(fault),

@@ -5,8 +5,8 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use exchange::{Request, Segment};
-use matchers::{Difference, NearMiss, OnRepeat, Policy, Shapes, Slot};
+use exchange::{Content, Exchange, Request, Segment};
+use matchers::{Difference, NearMiss, OnRepeat, Pattern, Policy, Shapes, Slot};
 
 use crate::{
     index::{Index, Route},
@@ -86,7 +86,8 @@ impl Player {
             true => Route::Loose(live.loose),
             false => exact,
         };
-        let queue = index.queue(route);
+        let by_size = self.by_size(request);
+        let queue = Some(index.queue(route)).filter(|queue| !queue.is_empty()).unwrap_or(&by_size);
         let found = self.first_fresh(route, queue, &live.slots).or_else(|| self.repeat(route, queue));
         let Some(place) = found else {
             return Decision::Miss(self.explain(queue, request));
@@ -151,6 +152,20 @@ impl Player {
             return Some(place);
         }
         None
+    }
+
+    /// Exchanges that only a comparison can find: a body that was too large to keep has no canonical form.
+    fn by_size(&self, request: &Request) -> Vec<u32> {
+        let is_omitted = matches!(request.body.content, Content::Omitted { .. });
+        if !is_omitted && !self.index.has_omitted() {
+            return Vec::new();
+        }
+        let pattern = |exchange: &Exchange| {
+            Pattern::new(&exchange.request, self.index.policy()).check(request).is_match()
+        };
+        let candidates = (0u32..).zip(self.index.exchanges());
+        let same_size = candidates.filter(|(_, e)| e.request.body.len() == request.body.len());
+        same_size.filter(|(_, e)| pattern(e)).map(|(place, _)| place).collect()
     }
 
     /// Whether a live request may be answered from an exchange whose UUIDs and times are other than its own.

@@ -22,7 +22,9 @@ pub fn upstream_client_config(extra_ca_pems: &[Vec<u8>], alpn: &[&[u8]]) -> Resu
             return Err(refuse("it holds no certificate in PEM form".into()));
         }
         for certificate in certificates {
-            roots.add(certificate).map_err(|error| refuse(error.to_string()))?;
+            roots
+                .add(certificate)
+                .map_err(|_| refuse("it holds a certificate that cannot be read".into()))?;
         }
     }
     if roots.is_empty() {

@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use suite::Environment;
 use tokio::{
     process::{Child, Command},
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal as Listener, SignalKind, signal},
 };
 
 use crate::exit::Failure;
@@ -19,12 +19,47 @@ pub(crate) enum Ended {
     Interrupted,
 }
 
+/// The signals that ask us to stop, heard from the moment this is made.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    interrupts: Listener,
+    terminates: Listener,
+    hangups: Listener,
+    /// Heard so that writing past a file-size limit is an error like any other, and not the end of us.
+    _file_sizes: Listener,
+}
+
+impl Signals {
+    pub(crate) fn listen() -> Result<Self, Failure> {
+        let listen = |kind| {
+            signal(kind)
+                .map_err(|e| Failure::Runtime(anyhow::Error::new(e).context("cannot listen for signals")))
+        };
+        Ok(Self {
+            interrupts: listen(SignalKind::interrupt())?,
+            terminates: listen(SignalKind::terminate())?,
+            hangups: listen(SignalKind::hangup())?,
+            _file_sizes: listen(SignalKind::from_raw(Signal::XFSZ.as_raw()))?,
+        })
+    }
+
+    /// The next time that somebody asks.
+    pub(crate) async fn next(&mut self) -> Signal {
+        tokio::select! {
+            _ = self.interrupts.recv() => Signal::INT,
+            _ = self.terminates.recv() => Signal::TERM,
+            _ = self.hangups.recv() => Signal::HUP,
+        }
+    }
+}
+
 /// Runs a command to its end. Its input and outputs are ours, untouched.
-pub(crate) async fn run(command: &[OsString], environment: &Environment) -> Result<Ended, Failure> {
+pub(crate) async fn run(
+    command: &[OsString],
+    environment: &Environment,
+    signals: &mut Signals,
+) -> Result<Ended, Failure> {
     let mut child = spawn(command, environment)?;
-    let mut interrupts = listen(SignalKind::interrupt())?;
-    let mut terminates = listen(SignalKind::terminate())?;
-    let mut hangups = listen(SignalKind::hangup())?;
     let mut asked = 0;
     loop {
         let told = tokio::select! {
@@ -32,9 +67,7 @@ pub(crate) async fn run(command: &[OsString], environment: &Environment) -> Resu
                 let status = status.map_err(|e| Failure::Runtime(e.into()))?;
                 return Ok(Ended::Code(code(status)));
             }
-            _ = interrupts.recv() => Signal::INT,
-            _ = terminates.recv() => Signal::TERM,
-            _ = hangups.recv() => Signal::HUP,
+            told = signals.next() => told,
             () = tokio::time::sleep(PATIENCE), if asked > 0 => {
                 let _ = child.start_kill();
                 continue;
@@ -73,10 +106,6 @@ fn spawn(command: &[OsString], environment: &Environment) -> Result<Child, Failu
         io::ErrorKind::PermissionDenied => Failure::input(format!("`{shown}` may not be run: {error}")),
         _ => Failure::Runtime(anyhow::Error::new(error).context(format!("cannot run `{shown}`"))),
     })
-}
-
-fn listen(kind: SignalKind) -> Result<tokio::signal::unix::Signal, Failure> {
-    signal(kind).map_err(|e| Failure::Runtime(anyhow::Error::new(e).context("cannot listen for signals")))
 }
 
 fn pass_on(child: &Child, told: Signal) {

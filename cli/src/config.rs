@@ -3,12 +3,13 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    str::Utf8Error,
 };
 
 use cassettes::{Pace, format};
 use matchers::Policy;
 use proxy::{ConnectTo, HostGlob, HostPolicy, HostRules};
-use yaml::{Fields, Limits, Node, Problem};
+use yaml::{Fields, Limits, Node, Problem, Span};
 
 use crate::{exit::Failure, size::Size};
 
@@ -40,7 +41,9 @@ impl Config {
     }
 
     fn read(path: &Path) -> Result<Self, Failure> {
-        let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+        let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
+        let text =
+            String::from_utf8(bytes).map_err(|error| not_text(path, error.as_bytes(), error.utf8_error()))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let config = parse(&text, folder).map_err(|problem| Failure::in_file(path, &text, problem))?;
         Ok(Self { file: Some(path.to_owned()), ..config })
@@ -104,6 +107,12 @@ where
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
     Failure::input(format!("cannot read {}: {error}", path.display()))
+}
+
+fn not_text(path: &Path, bytes: &[u8], error: Utf8Error) -> Failure {
+    let good = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+    let place = Span::new(good.len(), good.len()).position(&good);
+    Failure::input(format!("{}:{place}: the file is not UTF-8 text", path.display()))
 }
 
 const NAME: &str = "wiretape.yaml";

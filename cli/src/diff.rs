@@ -17,7 +17,7 @@ use crate::{
 };
 
 pub(crate) fn diff(a: &Path, b: &Path) -> Result<Exit, Failure> {
-    let (left, right) = (tape::load(a)?, tape::load(b)?);
+    let (left, right) = (tape::look(a)?, tape::look(b)?);
     let policy = Policy { shapes: Shapes::Exact, ..right.policy.or(left.policy).unwrap_or_default() };
     let pairs = paired(&left.exchanges, &right.exchanges, &policy);
     let (mut same, mut other) = (0, 0);

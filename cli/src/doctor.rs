@@ -85,7 +85,7 @@ fn version(program: &str) -> Option<String> {
     let names_itself = line.to_ascii_lowercase().contains(program.trim_end_matches('3'));
     let line = if names_itself { line } else { format!("{program} {line}") };
     // Some list every library they were built with.
-    Some(line.split_whitespace().take(3).collect::<Vec<_>>().join(" "))
+    Some(line.split_whitespace().take(4).collect::<Vec<_>>().join(" "))
 }
 
 /// Clients we know how to lead through the proxy, and how.

@@ -59,7 +59,7 @@ impl Failure {
             Self::Input { message, help } => {
                 format!("{}{message}\n{}", style::error(), help_line(help.as_deref()))
             }
-            Self::Runtime(error) => format!("{}{error:#}\n", style::error()),
+            Self::Runtime(error) => format!("{}{}\n", style::error(), causes(error.as_ref())),
         }
     }
 }
@@ -78,6 +78,7 @@ impl From<StoreError> for Failure {
                 causes(&error),
                 "record it first with `wiretape record -- CMD`, or name another with -c",
             ),
+            StoreError::Io { action: "read", .. } => Self::input(causes(&error)),
             StoreError::Io { .. } => Self::Runtime(anyhow::Error::new(error)),
             other => Self::input(causes(&other)),
         }

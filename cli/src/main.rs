@@ -1,6 +1,9 @@
 //! The `wiretape` command: its words, its exit codes, and nothing that another program could not do with the crates
 //! below it.
 
+#[macro_use]
+mod say;
+
 mod args;
 mod ca;
 mod child;
@@ -124,7 +127,9 @@ fn run(cli: args::Cli) -> Result<Exit, Failure> {
         Command::Doctor => doctor::run(&config()?),
         Command::Demo => block_on(demo::run()),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut args::Cli::command(), "wiretape", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut args::Cli::command(), "wiretape", &mut script);
+            print!("{}", String::from_utf8_lossy(&script));
             Ok(Exit::Fine)
         }
     }

@@ -13,9 +13,9 @@ use proxy::Observer;
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
+    child::Signals,
     config::Config,
     environment::{self, Changes},
     exit::{Exit, Failure},
@@ -29,8 +29,7 @@ use crate::{
 pub(crate) async fn run(run: Run, config: &Config) -> Result<Exit, Failure> {
     let mode = run.mode;
     let cassette = run.cassette.display().to_string();
-    let mut interrupts = signal(SignalKind::interrupt()).context("cannot listen for signals")?;
-    let mut terminates = signal(SignalKind::terminate()).context("cannot listen for signals")?;
+    let mut signals = Signals::listen()?;
     let note = Note::new()?;
     let observer = Observer(Box::new(|call| eprintln!("{:>4}  {}", call.seq, tame(&in_words(call)))));
     let running = run.start(config, Some(observer), Some(&note.kit_dir())).await?;
@@ -43,10 +42,7 @@ pub(crate) async fn run(run: Run, config: &Config) -> Result<Exit, Failure> {
         eprintln!("  {name}={value}");
     }
     eprintln!("  in another shell: eval \"$(wiretape env --port {})\"", address.port());
-    tokio::select! {
-        _ = interrupts.recv() => {}
-        _ = terminates.recv() => {}
-    }
+    signals.next().await;
     drop(note);
     running.finish(0).await
 }

@@ -10,8 +10,8 @@ use std::{
 };
 
 use anyhow::Context;
-use cassettes::{Index, Merge, Pace, Player};
-use certs::{Authority, LOOPBACK_IS_DIRECT, Minter, Roots, TrustKit, Variables};
+use cassettes::{Index, Merge, Pace, Player, store::Journal};
+use certs::{Authority, CertError, LOOPBACK_IS_DIRECT, Minter, Roots, TrustKit, Variables};
 use matchers::Policy;
 use proxy::{Mode, Observer, Proxy, ProxyConfig, Session, SessionConfig, UpstreamConfig, UpstreamProxy};
 use suite::Environment;
@@ -19,7 +19,7 @@ use time::OffsetDateTime;
 
 use crate::{
     args::{ClientArgs, UpstreamArgs},
-    child::{self, Ended},
+    child::{self, Ended, Signals},
     config::Config,
     exit::{Exit, Failure},
     size::Size,
@@ -77,7 +77,6 @@ impl Run {
         kit_dir: Option<&Path>,
     ) -> Result<Running, Failure> {
         let (tape, player) = open_cassette(self.mode, &self.cassette, &config.policy, self.pace)?;
-        let journal = tape.as_ref().map(Tape::journal).transpose()?;
         let policy = player.as_ref().map_or_else(|| config.policy.clone(), |p| p.policy().clone());
         if !self.listen.ip().is_loopback() {
             eprintln!("{}everybody who can reach {} can use this proxy", style::warning(), self.listen);
@@ -88,6 +87,10 @@ impl Run {
             Some(dir) => TrustKit::create_in(dir, &self.authority, roots, &inherited)?,
             None => TrustKit::create(&self.authority, roots, &inherited)?,
         };
+        let needs_upstream = self.mode != Mode::Replay || config.hosts.any_live();
+        let upstream = needs_upstream.then(|| upstream(&self.upstream, config)).transpose()?;
+        let journal = tape.as_ref().map(Tape::journal).transpose()?;
+        let journal_path = journal.as_ref().map(|journal| journal.path().to_owned());
         let session = Session::new(SessionConfig {
             mode: self.mode,
             player,
@@ -96,8 +99,6 @@ impl Run {
             max_body: self.upstream.max_body.or(config.max_body).unwrap_or(MAX_BODY).0,
             observer,
         });
-        let needs_upstream = self.mode != Mode::Replay || config.hosts.any_live();
-        let upstream = needs_upstream.then(|| upstream(&self.upstream, config)).transpose()?;
         let proxy = Proxy::start(
             ProxyConfig {
                 listen: self.listen,
@@ -109,6 +110,9 @@ impl Run {
         )
         .await
         .map_err(|error| {
+            if let Some(path) = &journal_path {
+                let _ = Journal::discard(path);
+            }
             Failure::with_help(
                 error.to_string(),
                 "another program may use that port; --listen 127.0.0.1:0 takes a free one",
@@ -130,10 +134,12 @@ impl Run {
 
     /// Runs a command under the proxy, to its end.
     pub(crate) async fn command(self, command: &[OsString], config: &Config) -> Result<Exit, Failure> {
+        // Heard before there is anything to lose.
+        let mut signals = Signals::listen()?;
         let status = Status::start(self.mode);
         let running = self.start(config, status.observer(), None).await?;
         let environment = running.environment()?;
-        let ended = child::run(command, &environment).await;
+        let ended = child::run(command, &environment, &mut signals).await;
         drop(status);
         match ended {
             Ok(Ended::Interrupted) => {
@@ -190,6 +196,8 @@ impl Running {
         let summary = session.summary();
         let journal = session.take_journal();
         let kept = match (&self.tape, journal) {
+            // Half a recording does not take the place of a whole one: the next run adds it.
+            _ if summary.broken.is_some() => None,
             (Some(tape), Some(journal)) => Some(tape.finish(journal, self.merge, &self.policy)?),
             _ => None,
         };
@@ -253,7 +261,14 @@ fn open_cassette(
 fn upstream(args: &UpstreamArgs, config: &Config) -> Result<UpstreamConfig, Failure> {
     let files = args.upstream_ca.iter().chain(&config.upstream_ca);
     let pems = files.map(|file| read_ca(file)).collect::<Result<Vec<_>, _>>()?;
-    let tls = certs::upstream_client_config(&pems, &[])?;
+    let tls = certs::upstream_client_config(&pems, &[]).map_err(|error| match error {
+        CertError::ExtraCa { number, problem } => {
+            let file = args.upstream_ca.iter().chain(&config.upstream_ca).nth(number - 1);
+            let name = file.map(|file| file.display().to_string()).unwrap_or_default();
+            Failure::input(format!("the CA file {name} is not usable: {problem}"))
+        }
+        other => other.into(),
+    })?;
     Ok(UpstreamConfig {
         tls: Arc::new(tls),
         connect_to: args.connect_to.iter().chain(&config.connect_to).cloned().collect(),

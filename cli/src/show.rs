@@ -15,7 +15,7 @@ use crate::{
 };
 
 pub(crate) fn show(path: &Path, exchange: Option<u32>) -> Result<Exit, Failure> {
-    let cassette = tape::load(path)?;
+    let cassette = tape::look(path)?;
     match exchange {
         Some(id) => show_one(&cassette, id)?,
         None => show_all(path, &cassette),

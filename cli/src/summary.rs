@@ -66,6 +66,11 @@ impl Report<'_> {
         }
         if let Some(reason) = &self.summary.broken {
             text += &format!("{}recording stopped: {}\n", style::error(), tame(reason));
+            text += &format!(
+                "{}{} stays as it was; make room, and the next run takes in what was recorded until then\n",
+                style::help(),
+                self.cassette.display()
+            );
         }
         text += &self.last_line();
         text

@@ -44,6 +44,16 @@ pub(crate) fn load(path: &Path) -> Result<Cassette, Failure> {
     Ok(store::load(path)?)
 }
 
+/// Loads a cassette that was named on the command line, to look at it.
+pub(crate) fn look(path: &Path) -> Result<Cassette, Failure> {
+    match load(path) {
+        Err(Failure::Input { message, help: Some(_) }) => {
+            Err(Failure::with_help(message, "check the path; `wiretape record` makes cassettes"))
+        }
+        other => other,
+    }
+}
+
 impl Tape {
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let state = places::state_dir();

@@ -133,6 +133,11 @@ impl Steps {
             }
             match self.steps.pop_front() {
                 Some(Step::Wait(duration)) => self.waiting = Some(Box::pin(tokio::time::sleep(duration))),
+                Some(Step::Data(mut data)) if data.len() > PIECE => {
+                    let rest = data.split_off(PIECE);
+                    self.steps.push_front(Step::Data(rest));
+                    return Poll::Ready(Some(Ok(Frame::data(data))));
+                }
                 Some(Step::Data(data)) => {
                     self.flush = true;
                     self.delivered_if_last();
@@ -196,5 +201,7 @@ impl Live {
     }
 }
 
+/// More than this is not handed to hyper at once: what it has taken counts as delivered.
+pub(crate) const PIECE: usize = 64 << 10;
 /// Long enough for hyper to flush and for loopback to carry it.
 const BEFORE_ABORT: Duration = Duration::from_millis(10);

@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 use crate::{
     abort::{Abort, Aborted},
     answers,
-    body::ReplyBody,
+    body::{PIECE, ReplyBody},
     capture::{Capture, Extent},
     convert::{self, Origin, Upgrade},
     delivery::DeliveryGuard,
@@ -200,7 +200,9 @@ fn body_of(
             guard.delivered();
             ReplyBody::empty()
         }
-        [Step::Data(data), Step::Finish] if length.is_some() => ReplyBody::tracked(Bytes::clone(data), guard),
+        [Step::Data(data), Step::Finish] if length.is_some() && data.len() <= PIECE => {
+            ReplyBody::tracked(Bytes::clone(data), guard)
+        }
         _ => ReplyBody::steps(steps, length, abort, guard),
     }
 }

@@ -125,6 +125,7 @@ impl Proxy {
         // Clients that are still connected lose us now; what they were being sent is kept as far as it came.
         self.stop.cancel();
         self.session.settle(SETTLE).await;
+        self.session.drain(SETTLE).await;
         Arc::clone(&self.session)
     }
 }
@@ -224,8 +225,7 @@ where
         .header_read_timeout(None)
         .half_close(true)
         .max_headers(MAX_HEADERS)
-        .auto_date_header(false)
-        .pipeline_flush(true);
+        .auto_date_header(false);
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -264,7 +264,7 @@ async fn route(
 /// Opens a tunnel that ends here: what the client sends through it is read by us.
 fn connect(client: Client, shared: Arc<Shared>, request: Request<Incoming>) -> Response<ReplyBody> {
     let target = request.uri().authority().and_then(|a| Some((a.host().to_owned(), a.port_u16()?)));
-    let Some((host, port)) = target else {
+    let Some((host, port)) = target.filter(|(host, _)| !host.is_empty()) else {
         return answers::bad_request("CONNECT needs HOST:PORT");
     };
     let breaker = client.breaker.clone();

@@ -15,7 +15,7 @@ use cassettes::{
 };
 use exchange::{Body, Call, Content, Exchange, Fault, Outcome, Provenance, Request, Url};
 use matchers::Difference;
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use crate::hosts::HostRules;
 
@@ -59,6 +59,8 @@ pub struct Session {
     notes: Mutex<Notes>,
     observer: Option<Observer>,
     tasks: TaskTracker,
+    /// Calls that have not ended.
+    open: TaskTracker,
 }
 
 /// A request that was not answered from the cassette, and why.
@@ -142,6 +144,7 @@ impl Session {
             notes: Mutex::default(),
             observer: config.observer,
             tasks: TaskTracker::new(),
+            open: TaskTracker::new(),
         }
     }
 
@@ -171,6 +174,12 @@ impl Session {
     pub async fn settle(&self, limit: Duration) {
         self.tasks.close();
         let _ = tokio::time::timeout(limit, self.tasks.wait()).await;
+    }
+
+    /// Waits until every call has ended, for so long at the most.
+    pub async fn drain(&self, limit: Duration) {
+        self.open.close();
+        let _ = tokio::time::timeout(limit, self.open.wait()).await;
     }
 
     /// Ends recording and gives the journal back.
@@ -301,6 +310,7 @@ pub(crate) struct CallInHand {
     session: Arc<Session>,
     call: Call,
     began: Instant,
+    _open: TaskTrackerToken,
 }
 
 impl CallInHand {
@@ -316,7 +326,8 @@ impl CallInHand {
             url: Scrubber::new().url(url).to_string(),
             outcome: Outcome::Fault(Fault::Stalled),
         };
-        Self { session, call, began: Instant::now() }
+        let open = session.open.token();
+        Self { session, call, began: Instant::now(), _open: open }
     }
 
     pub(crate) fn seq(&self) -> u32 {

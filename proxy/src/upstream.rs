@@ -2,7 +2,7 @@
 
 mod dial;
 
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use exchange::Fault;
@@ -109,22 +109,14 @@ pub(crate) fn classify(error: &(dyn std::error::Error + 'static)) -> UpstreamErr
             };
         }
         if let Some(error) = current.downcast_ref::<h2::Error>()
-            && !error.is_io()
+            && error.get_io().is_none_or(|io| fault_of(io) == Some(Fault::Reset))
         {
             return fault(Fault::Reset, error.to_string());
         }
-        if let Some(io) = current.downcast_ref::<std::io::Error>() {
-            let kind = match io.kind() {
-                std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe => Some(Fault::Reset),
-                std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::ConnectionAborted => {
-                    Some(Fault::Closed)
-                }
-                std::io::ErrorKind::TimedOut => Some(Fault::Stalled),
-                _ => None,
-            };
-            if let Some(kind) = kind {
-                return fault(kind, io.to_string());
-            }
+        if let Some(io) = current.downcast_ref::<io::Error>()
+            && let Some(kind) = fault_of(io)
+        {
+            return fault(kind, io.to_string());
         }
         if let Some(error) = current.downcast_ref::<hyper::Error>() {
             if error.is_incomplete_message() || error.is_canceled() || error.is_closed() {
@@ -140,6 +132,15 @@ pub(crate) fn classify(error: &(dyn std::error::Error + 'static)) -> UpstreamErr
         cause = current.source();
     }
     fault(Fault::Closed, last)
+}
+
+fn fault_of(error: &io::Error) -> Option<Fault> {
+    match error.kind() {
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Some(Fault::Reset),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionAborted => Some(Fault::Closed),
+        io::ErrorKind::TimedOut => Some(Fault::Stalled),
+        _ => None,
+    }
 }
 
 const MAX_HEADERS: usize = 256;

@@ -300,7 +300,12 @@ async fn converse(mut client: Socket, mut upstream: Socket, limit: usize) -> (Ve
                     messages.push(Message { from, after: whole_ms(now - last), piece });
                     last = now;
                 }
-                if other.send(wire).await.is_err() || is_close {
+                let sent = other.send(wire).await;
+                if is_close {
+                    let own = if from == Peer::Client { &mut client } else { &mut upstream };
+                    let _ = own.flush().await;
+                }
+                if sent.is_err() || is_close {
                     break End::Whole;
                 }
             }

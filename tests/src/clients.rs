@@ -8,9 +8,7 @@ use std::{
 
 /// The folder of the whole workspace.
 pub fn workspace() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the tests are a member of the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are a member of the workspace")
 }
 
 /// A program of `tests/clients`, such as `openai_chat.py`.
@@ -33,9 +31,7 @@ pub fn node_modules() -> PathBuf {
 /// A command on the path, such as `gh`.
 pub fn command(name: &str) -> PathBuf {
     let path = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file());
+    let found = env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file());
     found.unwrap_or_else(|| missing(name))
 }
 

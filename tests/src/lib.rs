@@ -5,10 +5,12 @@
 // A harness that cannot go on has failed its test: here a panic is the report.
 #![allow(clippy::unwrap_used)]
 
-pub mod bench;
 pub mod clients;
 pub mod sandbox;
 pub mod secret;
+pub mod shell;
+pub mod terminal;
+pub mod traces;
 pub mod transcript;
 pub mod tunnel;
 pub mod upstream;

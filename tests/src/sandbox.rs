@@ -144,8 +144,7 @@ impl Invocation<'_> {
     }
 
     pub fn args<W: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
-        self.words
-            .extend(words.into_iter().map(|word| word.as_ref().to_owned()));
+        self.words.extend(words.into_iter().map(|word| word.as_ref().to_owned()));
         self
     }
 
@@ -156,10 +155,8 @@ impl Invocation<'_> {
 
     /// `--connect-to` for every host of the upstream, and `--upstream-ca`.
     pub fn upstream(self, upstream: &Upstream) -> Self {
-        let mapped = upstream
-            .connect_to()
-            .into_iter()
-            .fold(self, |run, map| run.arg("--connect-to").arg(map));
+        let mapped =
+            upstream.connect_to().into_iter().fold(self, |run, map| run.arg("--connect-to").arg(map));
         mapped.arg("--upstream-ca").arg(upstream.ca_file())
     }
 
@@ -169,8 +166,7 @@ impl Invocation<'_> {
     }
 
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
-        self.env
-            .push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self.env.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 

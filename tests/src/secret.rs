@@ -39,9 +39,7 @@ impl Secret {
 
     /// Whether the secret stands in `bytes`: as it is, in hexadecimal, or in base64 at any offset.
     pub fn is_in(&self, bytes: &[u8]) -> bool {
-        self.forms()
-            .iter()
-            .any(|form| bytes.windows(form.len()).any(|window| window == form.as_bytes()))
+        self.forms().iter().any(|form| bytes.windows(form.len()).any(|window| window == form.as_bytes()))
     }
 
     /// The files under `folder` that hold the secret. Links are not followed.
@@ -100,14 +98,7 @@ mod tests {
         let secret = Secret::github();
         fs::create_dir(folder.path().join("deep")).unwrap();
         fs::write(folder.path().join("clean"), "nothing").unwrap();
-        fs::write(
-            folder.path().join("deep/dirty"),
-            format!("token {}", secret.reveal()),
-        )
-        .unwrap();
-        assert_eq!(
-            secret.files_with(folder.path()),
-            [folder.path().join("deep/dirty")]
-        );
+        fs::write(folder.path().join("deep/dirty"), format!("token {}", secret.reveal())).unwrap();
+        assert_eq!(secret.files_with(folder.path()), [folder.path().join("deep/dirty")]);
     }
 }

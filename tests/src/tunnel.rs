@@ -37,11 +37,7 @@ impl Tunnel {
                 thread::spawn(move || stream.and_then(|stream| carry(stream, tls, plain)));
             }
         });
-        Self {
-            addr,
-            stopping,
-            thread: Some(thread),
-        }
+        Self { addr, stopping, thread: Some(thread) }
     }
 
     /// For `HTTPS_PROXY` and `HTTP_PROXY`.
@@ -75,10 +71,7 @@ fn carry(stream: TcpStream, tls: SocketAddr, plain: SocketAddr) -> io::Result<()
         (&stream).write_all(b"HTTP/1.1 200 OK\r\n\r\n")?;
         TcpStream::connect(if target.ends_with(":443") { tls } else { plain })?
     } else {
-        let path = target
-            .trim_start_matches("http://")
-            .split_once('/')
-            .map_or("", |(_, path)| path);
+        let path = target.trim_start_matches("http://").split_once('/').map_or("", |(_, path)| path);
         let mut upstream = TcpStream::connect(plain)?;
         // One request per connection: the next may have another host, and its head is not looked at.
         write!(upstream, "{method} /{path} HTTP/1.1\r\nconnection: close\r\n")?;

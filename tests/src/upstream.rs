@@ -62,13 +62,7 @@ impl Upstream {
             .spawn(move || serve(authority, served, &report, stopped))
             .expect("a thread for the upstream");
         let ports = ports.recv().expect("the upstream says where it listens");
-        Self {
-            ports,
-            routes,
-            folder,
-            stop: Some(stop),
-            thread: Some(thread),
-        }
+        Self { ports, routes, folder, stop: Some(stop), thread: Some(thread) }
     }
 
     /// Where HTTPS (HTTP/1.1 and HTTP/2 by ALPN) is served, for any name.
@@ -100,9 +94,8 @@ impl Upstream {
     pub fn connect_to(&self) -> Vec<String> {
         let to =
             |host: &str, port: u16, addr: SocketAddr| format!("{host}:{port}:{}:{}", addr.ip(), addr.port());
-        let served = HOSTS
-            .iter()
-            .flat_map(|host| [to(host, 443, self.ports.tls), to(host, 80, self.ports.plain)]);
+        let served =
+            HOSTS.iter().flat_map(|host| [to(host, 443, self.ports.tls), to(host, 80, self.ports.plain)]);
         let broken = [
             to(REFUSED_HOST, 443, self.ports.refused),
             to(REFUSED_HOST, 80, self.ports.refused),
@@ -164,9 +157,7 @@ fn serve(
         .expect("a runtime for the upstream");
     runtime.block_on(async {
         let listeners = Listeners::bind(authority, routes).await;
-        report
-            .send(listeners.ports())
-            .expect("the starter waits for the ports");
+        report.send(listeners.ports()).expect("the starter waits for the ports");
         listeners.serve(stopped).await;
     });
     runtime.shutdown_background();

@@ -27,10 +27,7 @@ fn every_member_depends_only_on_the_layers_below_it() {
 #[test]
 fn nothing_depends_on_the_tests() {
     for (member, dependencies) in direct_dependencies() {
-        assert!(
-            !dependencies.contains("wiretape-tests"),
-            "{member} depends on the tests"
-        );
+        assert!(!dependencies.contains("wiretape-tests"), "{member} depends on the tests");
     }
 }
 
@@ -49,10 +46,7 @@ fn layers() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("wiretape-yaml", [].as_slice()),
         ("wiretape-exchange", &["wiretape-yaml"]),
         ("wiretape-matchers", &["wiretape-yaml", "wiretape-exchange"]),
-        (
-            "wiretape-cassettes",
-            &["wiretape-yaml", "wiretape-exchange", "wiretape-matchers"],
-        ),
+        ("wiretape-cassettes", &["wiretape-yaml", "wiretape-exchange", "wiretape-matchers"]),
         ("wiretape-certs", &[]),
         (
             "wiretape-proxy",
@@ -99,18 +93,10 @@ fn direct_dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let packages = metadata["packages"].as_array().expect("a list of packages");
     let name = |value: &Value| value["name"].as_str().expect("a name").to_owned();
     let named = |package: &Value| {
-        let all = package["dependencies"]
-            .as_array()
-            .expect("a list of dependencies")
-            .iter();
-        all.filter(|dependency| dependency["kind"] != "dev")
-            .map(name)
-            .collect()
+        let all = package["dependencies"].as_array().expect("a list of dependencies").iter();
+        all.filter(|dependency| dependency["kind"] != "dev").map(name).collect()
     };
-    packages
-        .iter()
-        .map(|package| (name(package), named(package)))
-        .collect()
+    packages.iter().map(|package| (name(package), named(package))).collect()
 }
 
 /// Every package that a member is linked with.
@@ -127,35 +113,18 @@ fn closure(member: &str) -> BTreeSet<String> {
         "--package",
         member,
     ];
-    cargo(&tree)
-        .lines()
-        .filter_map(|line| line.split(' ').next())
-        .map(ToOwned::to_owned)
-        .collect()
+    cargo(&tree).lines().filter_map(|line| line.split(' ').next()).map(ToOwned::to_owned).collect()
 }
 
 fn cargo(args: &[&str]) -> String {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(args)
-        .current_dir(workspace())
-        .output()
-        .expect("cargo runs");
-    assert!(
-        output.status.success(),
-        "cargo {args:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let output = Command::new(cargo).args(args).current_dir(workspace()).output().expect("cargo runs");
+    assert!(output.status.success(), "cargo {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("cargo speaks UTF-8")
 }
 
 const PREFIX: &str = "wiretape-";
-const PURE: &[&str] = &[
-    "wiretape-yaml",
-    "wiretape-exchange",
-    "wiretape-matchers",
-    "wiretape-cassettes",
-];
+const PURE: &[&str] = &["wiretape-yaml", "wiretape-exchange", "wiretape-matchers", "wiretape-cassettes"];
 const IMPURE: &[&str] = &[
     "tokio",
     "tokio-util",

@@ -38,35 +38,20 @@ fn gh_issue_list_replays() {
 
 #[test]
 fn python_openai_replays() {
-    record_and_replay(
-        &python("openai_chat.py"),
-        Key {
-            variable: "OPENAI_API_KEY",
-            make: Secret::openai,
-        },
-    );
+    record_and_replay(&python("openai_chat.py"), Key { variable: "OPENAI_API_KEY", make: Secret::openai });
 }
 
 #[test]
 fn python_anthropic_replays() {
     record_and_replay(
         &python("anthropic_messages.py"),
-        Key {
-            variable: "ANTHROPIC_API_KEY",
-            make: Secret::anthropic,
-        },
+        Key { variable: "ANTHROPIC_API_KEY", make: Secret::anthropic },
     );
 }
 
 #[test]
 fn python_google_genai_replays() {
-    record_and_replay(
-        &python("genai.py"),
-        Key {
-            variable: "GEMINI_API_KEY",
-            make: Secret::google,
-        },
-    );
+    record_and_replay(&python("genai.py"), Key { variable: "GEMINI_API_KEY", make: Secret::google });
 }
 
 #[test]
@@ -101,13 +86,7 @@ fn node_octokit_replays() {
 
 #[test]
 fn node_openai_replays() {
-    record_and_replay(
-        &node("openai_node.mjs"),
-        Key {
-            variable: "OPENAI_API_KEY",
-            make: Secret::openai,
-        },
-    );
+    record_and_replay(&node("openai_node.mjs"), Key { variable: "OPENAI_API_KEY", make: Secret::openai });
 }
 
 /// The law of this file: what was recorded is replayed offline to the same program, all the same but for
@@ -115,22 +94,13 @@ fn node_openai_replays() {
 fn record_and_replay(client: &dyn Fn(&Sandbox) -> Vec<OsString>, key: Key) {
     let (home, upstream) = (Sandbox::new(), Upstream::start());
     let secret = (key.make)();
-    let recording = home
-        .record(&upstream)
-        .cassette(CASSETTE)
-        .env(key.variable, secret.reveal());
+    let recording = home.record(&upstream).cassette(CASSETTE).env(key.variable, secret.reveal());
     let recorded = recording.child(client(&home)).run().exits(0);
 
     let sent = upstream.seen();
     let carries = |value: &http::HeaderValue| secret.is_in(value.as_bytes());
-    assert!(
-        sent.iter().any(|seen| seen.headers.values().any(carries)),
-        "the real key went upstream"
-    );
-    assert!(
-        fs::metadata(home.path(CASSETTE)).is_ok_and(|file| file.len() > 0),
-        "no cassette: {recorded}"
-    );
+    assert!(sent.iter().any(|seen| seen.headers.values().any(carries)), "the real key went upstream");
+    assert!(fs::metadata(home.path(CASSETTE)).is_ok_and(|file| file.len() > 0), "no cassette: {recorded}");
     assert_no_trace(&secret, &home, &recorded);
     let minted = upstream.minted();
     drop(upstream);
@@ -138,11 +108,7 @@ fn record_and_replay(client: &dyn Fn(&Sandbox) -> Vec<OsString>, key: Key) {
     let [first, second] = [(); 2].map(|()| {
         let away = home.elsewhere();
         let secret = (key.make)();
-        let replay = away
-            .replay()
-            .arg("--strict")
-            .cassette(CASSETTE)
-            .env(key.variable, secret.reveal());
+        let replay = away.replay().arg("--strict").cassette(CASSETTE).env(key.variable, secret.reveal());
         let replayed = replay.child(client(&away)).run().exits(0);
         assert_no_trace(&secret, &away, &replayed);
         replayed
@@ -175,12 +141,7 @@ fn shell(script: &'static str, parameter: &'static str) -> impl Fn(&Sandbox) -> 
 
 fn gh(args: &'static [&'static str]) -> impl Fn(&Sandbox) -> Vec<OsString> {
     let gh = clients::command("gh");
-    move |_| {
-        [gh.clone().into()]
-            .into_iter()
-            .chain(args.iter().map(Into::into))
-            .collect()
-    }
+    move |_| [gh.clone().into()].into_iter().chain(args.iter().map(Into::into)).collect()
 }
 
 fn python(program: &'static str) -> impl Fn(&Sandbox) -> Vec<OsString> {
@@ -189,19 +150,11 @@ fn python(program: &'static str) -> impl Fn(&Sandbox) -> Vec<OsString> {
 
 fn node(program: &'static str) -> impl Fn(&Sandbox) -> Vec<OsString> {
     let node = clients::command("node");
-    move |sandbox| {
-        vec![
-            node.clone().into(),
-            clients::install_node_program(program, &sandbox.path("")).into(),
-        ]
-    }
+    move |sandbox| vec![node.clone().into(), clients::install_node_program(program, &sandbox.path("")).into()]
 }
 
 /// `gh` reads this variable too.
-const GITHUB: Key = Key {
-    variable: "GITHUB_TOKEN",
-    make: Secret::github,
-};
+const GITHUB: Key = Key { variable: "GITHUB_TOKEN", make: Secret::github };
 const CASSETTE: &str = "cassettes/client.yaml";
 
 const CURL: &str = r#"

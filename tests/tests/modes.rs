@@ -29,18 +29,12 @@ fn only_the_child_speaks_on_stdout() {
 #[test]
 fn repeated_requests_replay_in_recorded_order_and_then_miss() {
     let (sandbox, upstream) = (Sandbox::new(), Upstream::start());
-    shell(
-        sandbox.record(&upstream),
-        "curl -sS https://faults.test/repeat https://faults.test/repeat",
-    )
-    .run()
-    .exits(0);
+    shell(sandbox.record(&upstream), "curl -sS https://faults.test/repeat https://faults.test/repeat")
+        .run()
+        .exits(0);
     let replay = "for n in 1 2 3; do curl -sS -w ' %{http_code}\\n' https://faults.test/repeat; done";
     let replayed = shell(sandbox.replay(), replay).run().exits(1);
-    assert!(
-        replayed.stdout().starts_with("call 1 200\ncall 2 200\n"),
-        "{replayed}"
-    );
+    assert!(replayed.stdout().starts_with("call 1 200\ncall 2 200\n"), "{replayed}");
     assert!(replayed.stdout().ends_with(" 424\n"), "{replayed}");
     assert_eq!(upstream.seen().len(), 2);
 }
@@ -48,15 +42,10 @@ fn repeated_requests_replay_in_recorded_order_and_then_miss() {
 #[test]
 fn a_miss_fails_the_run_whatever_the_child_makes_of_it() {
     let (sandbox, upstream) = (Sandbox::new(), Upstream::start());
-    shell(sandbox.record(&upstream), "curl -sS https://faults.test/repeat?a")
+    shell(sandbox.record(&upstream), "curl -sS https://faults.test/repeat?a").run().exits(0);
+    let missed = shell(sandbox.replay(), "curl -sS -D - -o /dev/null https://faults.test/repeat?b; exit 0")
         .run()
-        .exits(0);
-    let missed = shell(
-        sandbox.replay(),
-        "curl -sS -D - -o /dev/null https://faults.test/repeat?b; exit 0",
-    )
-    .run()
-    .exits(1);
+        .exits(1);
     assert!(missed.stdout().contains("x-wiretape-miss: true"), "{missed}");
     assert!(missed.stdout().contains("x-should-retry: false"), "{missed}");
     assert_eq!(upstream.seen().len(), 1);
@@ -65,12 +54,9 @@ fn a_miss_fails_the_run_whatever_the_child_makes_of_it() {
 #[test]
 fn only_a_strict_replay_demands_every_exchange() {
     let (sandbox, upstream) = (Sandbox::new(), Upstream::start());
-    shell(
-        sandbox.record(&upstream),
-        "curl -sS https://faults.test/repeat?a https://faults.test/repeat?b",
-    )
-    .run()
-    .exits(0);
+    shell(sandbox.record(&upstream), "curl -sS https://faults.test/repeat?a https://faults.test/repeat?b")
+        .run()
+        .exits(0);
     let half = "curl -sS https://faults.test/repeat?a";
     shell(sandbox.replay(), half).run().exits(0);
     shell(sandbox.replay().arg("--strict"), half).run().exits(1);
@@ -79,18 +65,9 @@ fn only_a_strict_replay_demands_every_exchange() {
 #[test]
 fn auto_asks_only_for_what_is_new() {
     let (sandbox, upstream) = (Sandbox::new(), Upstream::start());
-    let auto = |script| {
-        shell(sandbox.auto(&upstream), script)
-            .run()
-            .exits(0)
-            .stdout()
-            .to_owned()
-    };
+    let auto = |script| shell(sandbox.auto(&upstream), script).run().exits(0).stdout().to_owned();
     assert_eq!(auto("curl -sS https://faults.test/repeat?a"), "call 1");
-    assert_eq!(
-        auto("curl -sS https://faults.test/repeat?a https://faults.test/repeat?b"),
-        "call 1call 1"
-    );
+    assert_eq!(auto("curl -sS https://faults.test/repeat?a https://faults.test/repeat?b"), "call 1call 1");
     let asked: Vec<String> = upstream.seen().into_iter().map(|seen| seen.path).collect();
     assert_eq!(asked, ["/repeat?a", "/repeat?b"]);
 }

@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use exchange::{Body, End, Exchange, Header, Headers, Reply, Request, Response, Url};
+use exchange::{Body, End, Exchange, Header, Headers, Reply, Request, Response, Sha256, Url};
 use matchers::{OnRepeat, Policy};
 
 use super::*;
@@ -147,4 +147,15 @@ fn a_miss_names_the_field_that_differs() {
     assert_eq!(near.len(), 1);
     assert_eq!(near[0].id, 2);
     assert_eq!(near[0].differences[0].path.to_string(), "body.m[0].c");
+}
+
+#[test]
+fn a_body_that_was_too_large_to_keep_is_known_by_its_hash_whatever_this_run_keeps() {
+    let body = r#"{"large":true}"#;
+    let mut player = player(Policy::default(), &[("/a", body, "stored")]);
+    let mut live = request("/a", body);
+    live.body =
+        Body { content: Content::Omitted { size: 14, sha256: Sha256::of(body.as_bytes()) }, ..Body::empty() };
+    let live = Scrubber::new().request(live);
+    assert!(matches!(player.decide(1, &live), Decision::Play { exchange: 1, .. }));
 }

@@ -1,41 +1,90 @@
 //! Replacing a file as a whole: all of the new one, or all of the old one.
 
 use std::{
-    fs::{self, File, Permissions},
+    ffi::{OsStr, OsString},
+    fs::{self, File, OpenOptions},
     io::{self, BufReader, BufWriter, Read, Seek, Write},
-    os::unix::fs::PermissionsExt,
-    path::Path,
+    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
+    path::{Path, PathBuf},
+    process,
 };
 
 use super::{Saved, StoreError, failed, folder_of, sync_folder};
 
 /// Puts what `write` writes in the place of `path`. On any error, and if the bytes are the same, the file that was
-/// there is left alone and the temporary one removed.
+/// there is left alone and the temporary one removed. Called by one process at a time for one path.
 pub(super) fn replace(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<(), StoreError>,
 ) -> Result<Saved, StoreError> {
     let folder = folder_of(path);
     let old = fs::metadata(path).ok();
-    let mut temporary = tempfile::Builder::new()
-        .prefix(TEMPORARY)
-        .permissions(Permissions::from_mode(NEW_FILE))
-        .tempfile_in(folder)
-        .map_err(failed("create a file in", folder))?;
-    let mut buffer = BufWriter::with_capacity(BUFFER, temporary.as_file());
+    let mut temporary = Temporary::create(path)?;
+    let mut buffer = BufWriter::with_capacity(BUFFER, &temporary.file);
     write(&mut buffer)?;
     buffer.flush().map_err(failed("write", path))?;
     drop(buffer);
-    if is_same(path, temporary.as_file_mut()).map_err(failed("compare", path))? {
+    if is_same(path, &mut temporary.file).map_err(failed("compare", path))? {
         return Ok(Saved::Unchanged);
     }
     if let Some(old) = old {
-        temporary.as_file().set_permissions(old.permissions()).map_err(failed("set the mode of", path))?;
+        temporary.file.set_permissions(old.permissions()).map_err(failed("set the mode of", path))?;
     }
-    temporary.as_file().sync_all().map_err(failed("flush", path))?;
-    temporary.persist(path).map_err(|error| failed("replace", path)(error.error))?;
+    temporary.file.sync_all().map_err(failed("flush", path))?;
+    temporary.take_the_place_of(path)?;
     sync_folder(folder)?;
     Ok(Saved::Written)
+}
+
+/// A file beside the one that it is to replace. Dropped, it goes away.
+struct Temporary {
+    path: PathBuf,
+    file: File,
+}
+
+impl Temporary {
+    fn create(target: &Path) -> Result<Self, StoreError> {
+        let folder = folder_of(target);
+        let prefix = prefix_for(target);
+        remove_leftovers(folder, &prefix);
+        let mut name = prefix;
+        name.push(process::id().to_string());
+        let path = folder.join(name);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(NEW_FILE)
+            .open(&path)
+            .map_err(failed("create a file in", folder))?;
+        Ok(Self { path, file })
+    }
+
+    fn take_the_place_of(self, target: &Path) -> Result<(), StoreError> {
+        // Dropping it afterwards finds nothing to remove.
+        fs::rename(&self.path, target).map_err(failed("replace", target))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// How the names of all temporary files for one path start, so that what a killed process left can be told.
+fn prefix_for(target: &Path) -> OsString {
+    let mut prefix = OsString::from(TEMPORARY);
+    prefix.push(target.file_name().unwrap_or_default());
+    prefix.push("-");
+    prefix
+}
+
+fn remove_leftovers(folder: &Path, prefix: &OsStr) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|e| e.file_name().as_bytes().starts_with(prefix.as_bytes())) {
+        let _ = fs::remove_file(entry.path());
+    }
 }
 
 fn is_same(path: &Path, new: &mut File) -> io::Result<bool> {

@@ -151,7 +151,8 @@ impl Dialer {
         let mapped = self.shared.connect_to.iter().find_map(|rule| rule.apply(&origin.host, origin.port));
         let (host, port) = mapped.unwrap_or_else(|| (origin.host.clone(), origin.port));
         let connect = async {
-            match self.shared.proxy.as_ref().filter(|proxy| !proxy.is_exempt(&host)) {
+            let is_exempt = |proxy: &UpstreamProxy| proxy.is_exempt(&origin.host) || proxy.is_exempt(&host);
+            match self.shared.proxy.as_ref().filter(|proxy| !is_exempt(proxy)) {
                 Some(proxy) => proxy.tunnel(&host, port).await,
                 None => self.direct(&host, port).await,
             }

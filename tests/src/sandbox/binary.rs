@@ -24,10 +24,7 @@ pub(super) fn wiretape() -> &'static Path {
 fn built() -> PathBuf {
     // target/<profile>/deps/<test>
     let test = env::current_exe().expect("a test knows its own path");
-    let profile = test
-        .parent()
-        .and_then(Path::parent)
-        .expect("a test lies in target/<profile>/deps");
+    let profile = test.parent().and_then(Path::parent).expect("a test lies in target/<profile>/deps");
     let target = profile.parent().expect("a profile lies in the target folder");
     let binary = profile.join("wiretape");
 
@@ -36,9 +33,7 @@ fn built() -> PathBuf {
     lock.lock().expect("the lock is had in the end");
     if is_stale(&binary) {
         let mut build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        build
-            .args(["build", "--quiet", "--package", "wiretape-cli", "--target-dir"])
-            .arg(target);
+        build.args(["build", "--quiet", "--package", "wiretape-cli", "--target-dir"]).arg(target);
         if profile.ends_with("release") {
             build.arg("--release");
         }
@@ -52,9 +47,7 @@ fn is_stale(binary: &Path) -> bool {
     let Ok(built) = fs::metadata(binary).and_then(|metadata| metadata.modified()) else {
         return true;
     };
-    MEMBERS
-        .iter()
-        .any(|member| newest(&workspace().join(member)) > Some(built))
+    MEMBERS.iter().any(|member| newest(&workspace().join(member)) > Some(built))
 }
 
 fn newest(path: &Path) -> Option<SystemTime> {
@@ -62,20 +55,8 @@ fn newest(path: &Path) -> Option<SystemTime> {
     if metadata.is_file() {
         return metadata.modified().ok();
     }
-    fs::read_dir(path)
-        .ok()?
-        .filter_map(|entry| newest(&entry.ok()?.path()))
-        .max()
+    fs::read_dir(path).ok()?.filter_map(|entry| newest(&entry.ok()?.path())).max()
 }
 
 /// The crates that the binary is made of.
-const MEMBERS: &[&str] = &[
-    "yaml",
-    "exchange",
-    "matchers",
-    "cassettes",
-    "certs",
-    "proxy",
-    "suite",
-    "cli",
-];
+const MEMBERS: &[&str] = &["yaml", "exchange", "matchers", "cassettes", "certs", "proxy", "suite", "cli"];

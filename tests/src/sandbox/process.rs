@@ -49,12 +49,7 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.line)?;
-        writeln!(
-            f,
-            "code {:?}, signal {:?}",
-            self.status.code(),
-            self.status.signal()
-        )?;
+        writeln!(f, "code {:?}, signal {:?}", self.status.code(), self.status.signal())?;
         writeln!(f, "--- stdout\n{}", String::from_utf8_lossy(&self.stdout))?;
         write!(f, "--- stderr\n{}", self.stderr())
     }
@@ -80,11 +75,7 @@ impl Running {
         stdin: Vec<u8>,
         limit: Duration,
     ) -> Self {
-        let line = words
-            .iter()
-            .map(|word| word.to_string_lossy())
-            .collect::<Vec<_>>()
-            .join(" ");
+        let line = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
         let mut child = Command::new(&words[0])
             .args(&words[1..])
             .env_clear()
@@ -104,14 +95,7 @@ impl Running {
         let stderr = Output::collect(child.stderr.take().expect("its output is a pipe"));
         let (end, ended) = mpsc::channel();
         thread::spawn(move || end.send(child.wait().expect("a child can be waited for")));
-        Self {
-            line,
-            group,
-            deadline: Instant::now() + limit,
-            stdout,
-            stderr,
-            ended,
-        }
+        Self { line, group, deadline: Instant::now() + limit, stdout, stderr, ended }
     }
 
     /// Waits for a line on stdout or stderr for which `pick` has an answer.
@@ -146,27 +130,17 @@ impl Running {
 
     /// Waits for the end; past the limit it kills the group and fails the test.
     pub fn finish(mut self) -> Outcome {
-        let Ok(status) = self
-            .ended
-            .recv_timeout(self.deadline.saturating_duration_since(Instant::now()))
+        let Ok(status) = self.ended.recv_timeout(self.deadline.saturating_duration_since(Instant::now()))
         else {
             self.kill_group();
             let (out, err) = (self.stdout.so_far(), self.stderr.so_far());
             let (out, err) = (String::from_utf8_lossy(&out), String::from_utf8_lossy(&err));
-            panic!(
-                "{} took too long\n--- stdout\n{out}\n--- stderr\n{err}",
-                self.line
-            );
+            panic!("{} took too long\n--- stdout\n{out}\n--- stderr\n{err}", self.line);
         };
         // What it left behind would hold the pipes open.
         self.kill_group();
         let line = self.line.clone();
-        Outcome {
-            status,
-            stdout: self.stdout.whole(),
-            stderr: self.stderr.whole(),
-            line,
-        }
+        Outcome { status, stdout: self.stdout.whole(), stderr: self.stderr.whole(), line }
     }
 
     fn kill_group(&mut self) {
@@ -234,10 +208,7 @@ impl Output {
     }
 
     fn whole(&self) -> Vec<u8> {
-        let state = self
-            .grown
-            .wait_while(self.state.lock().unwrap(), |state| !state.ended)
-            .unwrap();
+        let state = self.grown.wait_while(self.state.lock().unwrap(), |state| !state.ended).unwrap();
         state.bytes.clone()
     }
 

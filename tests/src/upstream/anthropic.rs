@@ -36,9 +36,7 @@ fn messages(request: &Value, fresh: &Fresh, control: &Control) -> Reply {
         "content": [], "stop_reason": null, "stop_sequence": null,
         "usage": {"input_tokens": 12, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1},
     });
-    let asked = last
-        .as_str()
-        .map_or_else(|| "a tool result".to_owned(), ToOwned::to_owned);
+    let asked = last.as_str().map_or_else(|| "a tool result".to_owned(), ToOwned::to_owned);
     let text = format!("pong {} to {asked}", fresh.word());
     if request["stream"] == true {
         return Reply::events(events(&message, &text), control);
@@ -56,12 +54,8 @@ fn messages(request: &Value, fresh: &Fresh, control: &Control) -> Reply {
 }
 
 fn events(message: &Value, text: &str) -> Vec<String> {
-    let event = |data: Value| {
-        format!(
-            "event: {}\ndata: {data}\n\n",
-            data["type"].as_str().unwrap_or_default()
-        )
-    };
+    let event =
+        |data: Value| format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap_or_default());
     let mut events = vec![
         event(json!({"type": "message_start", "message": message})),
         event(

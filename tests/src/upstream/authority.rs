@@ -69,15 +69,8 @@ impl Authority {
         let key = KeyPair::generate().expect("a leaf key");
         let leaf = params.signed_by(&key, &self.issuer).expect("a signed leaf");
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        let signer = self
-            .provider
-            .key_provider
-            .load_private_key(key)
-            .expect("ring takes its own key");
-        Arc::new(CertifiedKey::new(
-            vec![CertificateDer::from(leaf.der().to_vec())],
-            signer,
-        ))
+        let signer = self.provider.key_provider.load_private_key(key).expect("ring takes its own key");
+        Arc::new(CertifiedKey::new(vec![CertificateDer::from(leaf.der().to_vec())], signer))
     }
 }
 

@@ -9,19 +9,13 @@ use flate2::{
 
 pub(super) fn gzip(content: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder
-        .write_all(content)
-        .and_then(|()| encoder.finish())
-        .expect("writing to memory")
+    encoder.write_all(content).and_then(|()| encoder.finish()).expect("writing to memory")
 }
 
 /// The zlib form, which is what RFC 9110 means by `deflate`.
 pub(super) fn deflate(content: &[u8]) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-    encoder
-        .write_all(content)
-        .and_then(|()| encoder.finish())
-        .expect("writing to memory")
+    encoder.write_all(content).and_then(|()| encoder.finish()).expect("writing to memory")
 }
 
 pub(super) fn brotli(content: &[u8]) -> Vec<u8> {

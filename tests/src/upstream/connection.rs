@@ -42,17 +42,8 @@ impl Control {
     pub(super) fn of(stream: TcpStream) -> io::Result<(Self, TcpStream)> {
         let stream = stream.into_std()?;
         let socket = Some(stream.try_clone()?);
-        let state = State {
-            socket,
-            fate: Fate::Open,
-            ahead: Vec::new(),
-        };
-        Ok((
-            Self {
-                state: Arc::new(Mutex::new(state)),
-            },
-            TcpStream::from_std(stream)?,
-        ))
+        let state = State { socket, fate: Fate::Open, ahead: Vec::new() };
+        Ok((Self { state: Arc::new(Mutex::new(state)) }, TcpStream::from_std(stream)?))
     }
 
     /// The peer gets a RST: nothing more is read or written, and closing sends no FIN.
@@ -61,9 +52,7 @@ impl Control {
         state.fate = Fate::Broken;
         // Dropped here, so that hyper's own descriptor is the last and its closing resets.
         if let Some(socket) = state.socket.take() {
-            SockRef::from(&socket)
-                .set_linger(Some(Duration::ZERO))
-                .expect("linger can be set");
+            SockRef::from(&socket).set_linger(Some(Duration::ZERO)).expect("linger can be set");
         }
     }
 

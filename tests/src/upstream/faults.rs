@@ -86,16 +86,10 @@ impl Faults {
                     .header(header::CONTENT_TYPE, "text/plain; charset=iso-8859-1")
                     .answer()
             }
-            "/cookie" => Reply::text(format!(
-                "cookie was {}",
-                asked.header("cookie").unwrap_or("absent")
-            ))
-            .header(
-                header::SET_COOKIE,
-                format!("session={}; Path=/; HttpOnly", fresh.id("", 32)),
-            )
-            .header(header::SET_COOKIE, "theme=dark; Path=/")
-            .answer(),
+            "/cookie" => Reply::text(format!("cookie was {}", asked.header("cookie").unwrap_or("absent")))
+                .header(header::SET_COOKIE, format!("session={}; Path=/; HttpOnly", fresh.id("", 32)))
+                .header(header::SET_COOKIE, "theme=dark; Path=/")
+                .answer(),
             "/redirect" => Reply::new(StatusCode::FOUND, "")
                 .header(header::LOCATION, asked.parameter("to").unwrap_or("/redirected"))
                 .answer(),
@@ -105,10 +99,7 @@ impl Faults {
                 let body = json!({"echo": asked.json()["request_id"], "text": format!("seen {}", asked.json()["request_id"].as_str().unwrap_or("none")), "word": fresh.word()});
                 Reply::json(StatusCode::OK, &body).answer()
             }
-            path => match path
-                .strip_prefix("/status/")
-                .and_then(|code| code.parse::<StatusCode>().ok())
-            {
+            path => match path.strip_prefix("/status/").and_then(|code| code.parse::<StatusCode>().ok()) {
                 Some(status @ (StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)) => {
                     Reply::new(status, "").answer()
                 }
@@ -129,15 +120,11 @@ impl Faults {
 }
 
 fn events(count: u64, fresh: &Fresh) -> Vec<String> {
-    (1..=count)
-        .map(|number| format!("id: {number}\ndata: {} {number}\n\n", fresh.word()))
-        .collect()
+    (1..=count).map(|number| format!("id: {number}\ndata: {} {number}\n\n", fresh.word())).collect()
 }
 
 fn sse(script: Script, control: &Control) -> Answer {
-    Reply::script(script, control)
-        .header(header::CONTENT_TYPE, "text/event-stream")
-        .answer()
+    Reply::script(script, control).header(header::CONTENT_TYPE, "text/event-stream").answer()
 }
 
 /// `bytes=N` bytes of a pattern without end, with their length ahead if `length=known`.
@@ -175,17 +162,9 @@ fn echo(asked: &Asked) -> Answer {
 
 fn trailers(fresh: &Fresh, control: &Control) -> Answer {
     let mut trailers = HeaderMap::new();
-    trailers.insert(
-        HeaderName::from_static("x-checksum"),
-        HeaderValue::from_str(&fresh.word())?,
-    );
-    trailers.insert(
-        HeaderName::from_static("grpc-status"),
-        HeaderValue::from_static("0"),
-    );
-    let script = Script::default()
-        .data(format!("before the trailers {}", fresh.word()))
-        .trailers(trailers);
+    trailers.insert(HeaderName::from_static("x-checksum"), HeaderValue::from_str(&fresh.word())?);
+    trailers.insert(HeaderName::from_static("grpc-status"), HeaderValue::from_static("0"));
+    let script = Script::default().data(format!("before the trailers {}", fresh.word())).trailers(trailers);
     Reply::script(script, control)
         .header(header::CONTENT_TYPE, "text/plain")
         .header(header::TRAILER, "x-checksum, grpc-status")
@@ -208,16 +187,8 @@ async fn digest_of(mut body: Incoming, fresh: &Fresh) -> Answer {
             length += data.len() as u64;
         }
     }
-    let hex: String = digest
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    Reply::json(
-        StatusCode::OK,
-        &json!({"sha256": hex, "length": length, "word": fresh.word()}),
-    )
-    .answer()
+    let hex: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Reply::json(StatusCode::OK, &json!({"sha256": hex, "length": length, "word": fresh.word()})).answer()
 }
 
 const BLOCK: u64 = 64 * 1024;

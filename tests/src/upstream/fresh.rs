@@ -65,14 +65,7 @@ impl Fresh {
     /// A version 4 UUID.
     pub fn uuid(&self) -> String {
         let hex = |len| random(HEX, len);
-        self.mint(format!(
-            "{}-{}-4{}-a{}-{}",
-            hex(8),
-            hex(4),
-            hex(3),
-            hex(3),
-            hex(12)
-        ))
+        self.mint(format!("{}-{}-4{}-a{}-{}", hex(8), hex(4), hex(3), hex(3), hex(12)))
     }
 
     /// A made-up word for the text of an answer: not an id, so a replay must repeat it.

@@ -12,19 +12,13 @@ use super::{
 };
 
 pub(super) fn answer(asked: &Asked, fresh: &Fresh, control: &Control) -> Answer {
-    let generation = asked
-        .path()
-        .split_once("/models/")
-        .and_then(|(_, rest)| rest.split_once(':'));
+    let generation = asked.path().split_once("/models/").and_then(|(_, rest)| rest.split_once(':'));
     let Some((model, verb)) = generation.filter(|_| asked.method() == Method::POST) else {
         let error = json!({"code": 404, "message": "Not found.", "status": "NOT_FOUND"});
         return indented(StatusCode::NOT_FOUND, &json!({ "error": error })).answer();
     };
     let request = asked.json();
-    let question = request["contents"][0]["parts"][0]["text"]
-        .as_str()
-        .unwrap_or("nothing")
-        .to_owned();
+    let question = request["contents"][0]["parts"][0]["text"].as_str().unwrap_or("nothing").to_owned();
     let text = format!("pong {} to {question}", fresh.word());
     let response_id = fresh.id("", 22);
     let part = |text: &str, finish: Option<&str>| {
@@ -44,17 +38,9 @@ pub(super) fn answer(asked: &Asked, fresh: &Fresh, control: &Control) -> Answer 
         "streamGenerateContent" => {
             let words: Vec<&str> = text.split_inclusive(' ').collect();
             let last = words.len() - 1;
-            let parts = words
-                .iter()
-                .enumerate()
-                .map(|(i, word)| part(word, (i == last).then_some("STOP")));
+            let parts = words.iter().enumerate().map(|(i, word)| part(word, (i == last).then_some("STOP")));
             if asked.parameter("alt") == Some("sse") {
-                Reply::events(
-                    parts
-                        .map(|part| format!("data: {part}\r\n\r\n"))
-                        .collect::<Vec<_>>(),
-                    control,
-                )
+                Reply::events(parts.map(|part| format!("data: {part}\r\n\r\n")).collect::<Vec<_>>(), control)
             } else {
                 indented(StatusCode::OK, &parts.collect())
             }

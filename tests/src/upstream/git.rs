@@ -26,17 +26,12 @@ pub(super) struct Git {
 
 impl Git {
     pub(super) fn new(folder: PathBuf, fresh: &Fresh) -> Self {
-        Self {
-            folder,
-            word: fresh.word(),
-            repository: OnceLock::new(),
-        }
+        Self { folder, word: fresh.word(), repository: OnceLock::new() }
     }
 
     /// The bare repository on disk.
     pub(super) fn repository(&self) -> &Path {
-        self.repository
-            .get_or_init(|| make_repository(&self.folder, &self.word))
+        self.repository.get_or_init(|| make_repository(&self.folder, &self.word))
     }
 
     pub(super) async fn answer(&self, asked: &Asked) -> Answer {
@@ -83,17 +78,13 @@ impl Git {
 
 /// Reads a CGI program's output: a head with an optional `Status`, a blank line, a body.
 fn from_cgi(output: &[u8]) -> Answer {
-    let end = output
-        .windows(4)
-        .position(|window| window == b"\r\n\r\n")
-        .ok_or("http-backend gave no head")?;
+    let end =
+        output.windows(4).position(|window| window == b"\r\n\r\n").ok_or("http-backend gave no head")?;
     let head = std::str::from_utf8(&output[..end])?;
     let mut status = StatusCode::OK;
     let mut headers = Vec::new();
     for line in head.split("\r\n") {
-        let (name, value) = line
-            .split_once(": ")
-            .ok_or("a header line of http-backend without a colon")?;
+        let (name, value) = line.split_once(": ").ok_or("a header line of http-backend without a colon")?;
         if name == "Status" {
             status = value.split(' ').next().unwrap_or_default().parse()?;
         } else {
@@ -101,10 +92,7 @@ fn from_cgi(output: &[u8]) -> Answer {
         }
     }
     let reply = Reply::new(status, output[end + 4..].to_vec());
-    headers
-        .into_iter()
-        .fold(reply, |reply, (name, value)| reply.header(name, value))
-        .answer()
+    headers.into_iter().fold(reply, |reply, (name, value)| reply.header(name, value)).answer()
 }
 
 fn make_repository(folder: &Path, word: &str) -> PathBuf {
@@ -112,21 +100,10 @@ fn make_repository(folder: &Path, word: &str) -> PathBuf {
     let tree = folder.join("tree");
     let run = |arguments: &[&str], place: &Path| {
         std::fs::create_dir_all(place).expect("a folder for git");
-        let output = clean_git(folder)
-            .args(arguments)
-            .current_dir(place)
-            .output()
-            .expect("git runs");
-        assert!(
-            output.status.success(),
-            "git {arguments:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        let output = clean_git(folder).args(arguments).current_dir(place).output().expect("git runs");
+        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     };
-    run(
-        &["init", "--quiet", "--bare", "--initial-branch=main", "."],
-        &bare,
-    );
+    run(&["init", "--quiet", "--bare", "--initial-branch=main", "."], &bare);
     run(&["config", "http.receivepack", "true"], &bare);
     run(&["init", "--quiet", "--initial-branch=main", "."], &tree);
     std::fs::write(tree.join("README.md"), format!("# r\n\nabout {word}\n")).expect("a file to commit");

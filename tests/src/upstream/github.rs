@@ -26,16 +26,8 @@ impl GitHub {
     pub(super) fn new(fresh: Arc<Fresh>) -> Self {
         let user = user(&fresh);
         let repository = repository(&fresh, &user);
-        let issues = (1..=ISSUES)
-            .rev()
-            .map(|number| issue(&fresh, &user, number))
-            .collect();
-        Self {
-            fresh,
-            user,
-            repository,
-            issues,
-        }
+        let issues = (1..=ISSUES).rev().map(|number| issue(&fresh, &user, number)).collect();
+        Self { fresh, user, repository, issues }
     }
 
     pub(super) fn answer(&self, asked: &Asked) -> Answer {
@@ -47,11 +39,7 @@ impl GitHub {
             ("GET", ["repos", "o", "r", "issues"]) => self.issues(asked),
             ("GET", ["repositories", id, "issues"]) if *id == repository_id => self.issues(asked),
             ("GET", ["repos", "o", "r", "issues", number]) => {
-                match self
-                    .issues
-                    .iter()
-                    .find(|issue| issue["number"].as_u64() == number.parse().ok())
-                {
+                match self.issues.iter().find(|issue| issue["number"].as_u64() == number.parse().ok()) {
                     Some(issue) => self.found(asked, issue, None),
                     None => self.reply(asked, StatusCode::NOT_FOUND, &not_found()).answer(),
                 }
@@ -66,25 +54,13 @@ impl GitHub {
         let size = asked.number("per_page").unwrap_or(30).clamp(1, 100) as usize;
         let page = asked.number("page").unwrap_or(1).max(1) as usize;
         let pages = self.issues.len().div_ceil(size);
-        let listed: Value = self
-            .issues
-            .iter()
-            .skip((page - 1) * size)
-            .take(size)
-            .cloned()
-            .collect();
-        let others: Vec<&str> = asked
-            .query()
-            .split('&')
-            .filter(|pair| !pair.is_empty() && !pair.starts_with("page="))
-            .collect();
+        let listed: Value = self.issues.iter().skip((page - 1) * size).take(size).cloned().collect();
+        let others: Vec<&str> =
+            asked.query().split('&').filter(|pair| !pair.is_empty() && !pair.starts_with("page=")).collect();
         let link = |page: usize, rel: &str| {
             let mut query = others.join("&");
             query.push_str(if query.is_empty() { "" } else { "&" });
-            format!(
-                "<{API}/repositories/{}/issues?{query}page={page}>; rel=\"{rel}\"",
-                self.repository["id"]
-            )
+            format!("<{API}/repositories/{}/issues?{query}page={page}>; rel=\"{rel}\"", self.repository["id"])
         };
         let mut links = Vec::new();
         if page > 1 {
@@ -106,9 +82,7 @@ impl GitHub {
             "id": id, "node_id": self.fresh.id("IC_kwDO", 16), "user": self.user, "created_at": created,
             "updated_at": created, "author_association": "OWNER", "body": asked.json()["body"],
         });
-        self.reply(asked, StatusCode::CREATED, &comment)
-            .header(header::LOCATION, url)
-            .answer()
+        self.reply(asked, StatusCode::CREATED, &comment).header(header::LOCATION, url).answer()
     }
 
     fn graphql(&self, asked: &Asked) -> Answer {
@@ -123,12 +97,9 @@ impl GitHub {
         } else {
             let error =
                 json!({"type": "NOT_IMPLEMENTED", "message": "the stand-in does not know this query"});
-            return self
-                .reply(asked, StatusCode::OK, &json!({ "errors": [error] }))
-                .answer();
+            return self.reply(asked, StatusCode::OK, &json!({ "errors": [error] })).answer();
         };
-        self.reply(asked, StatusCode::OK, &json!({ "data": data }))
-            .answer()
+        self.reply(asked, StatusCode::OK, &json!({ "data": data })).answer()
     }
 
     /// A reply to GET: with an entity tag, and 304 to a client that has it already.
@@ -150,9 +121,7 @@ impl GitHub {
 
     fn reply(&self, asked: &Asked, status: StatusCode, body: &Value) -> Reply {
         let text = body.to_string();
-        let accepts_gzip = asked
-            .header("accept-encoding")
-            .is_some_and(|codings| codings.contains("gzip"));
+        let accepts_gzip = asked.header("accept-encoding").is_some_and(|codings| codings.contains("gzip"));
         let reply = if accepts_gzip {
             Reply::new(status, codings::gzip(text.as_bytes())).header(header::CONTENT_ENCODING, "gzip")
         } else {
@@ -166,14 +135,7 @@ impl GitHub {
             .named("x-ratelimit-remaining", "4987")
             .named("x-ratelimit-reset", self.fresh.epoch().to_string())
             .named("x-ratelimit-used", "13")
-            .named(
-                "x-ratelimit-resource",
-                if asked.method() == Method::POST {
-                    "graphql"
-                } else {
-                    "core"
-                },
-            )
+            .named("x-ratelimit-resource", if asked.method() == Method::POST { "graphql" } else { "core" })
             .named("x-github-request-id", self.fresh.hex("", 24).to_ascii_uppercase())
             .named("x-oauth-scopes", "repo, read:org")
     }
@@ -223,10 +185,7 @@ fn not_found() -> Value {
 
 fn digest(text: &str) -> String {
     use sha2::Digest;
-    sha2::Sha256::digest(text)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    sha2::Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 const API: &str = "https://api.github.com";

@@ -118,19 +118,10 @@ where
     let io = TokioIo::new(Controlled::new(stream, control.clone()));
     let service = service_fn(move |request| {
         let (routes, control) = (Arc::clone(&routes), control.clone());
-        async move {
-            routes
-                .answer(request, wire, control)
-                .await
-                .map_err(io::Error::other)
-        }
+        async move { routes.answer(request, wire, control).await.map_err(io::Error::other) }
     });
     let mut server = auto::Builder::new(TokioExecutor::new());
-    server
-        .http1()
-        .timer(TokioTimer::new())
-        .half_close(true)
-        .auto_date_header(false);
+    server.http1().timer(TokioTimer::new()).half_close(true).auto_date_header(false);
     server.http2().timer(TokioTimer::new()).auto_date_header(false);
     let _ = server.serve_connection_with_upgrades(io, service).await;
 }

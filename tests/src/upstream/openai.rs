@@ -24,9 +24,8 @@ pub(super) fn answer(asked: &Asked, fresh: &Fresh, control: &Control) -> Answer 
 }
 
 fn chat(request: &Value, fresh: &Fresh, control: &Control) -> Reply {
-    let last = &request["messages"][request["messages"]
-        .as_array()
-        .map_or(0, |all| all.len().saturating_sub(1))];
+    let last =
+        &request["messages"][request["messages"].as_array().map_or(0, |all| all.len().saturating_sub(1))];
     let wants_tool = request.get("tools").is_some() && last["role"] != "tool";
     let head = json!({
         "id": fresh.id("chatcmpl-", 29),
@@ -44,10 +43,7 @@ fn chat(request: &Value, fresh: &Fresh, control: &Control) -> Reply {
             "tool_calls",
         )
     } else {
-        (
-            json!({"role": "assistant", "content": spoken(last, fresh), "refusal": null}),
-            "stop",
-        )
+        (json!({"role": "assistant", "content": spoken(last, fresh), "refusal": null}), "stop")
     };
     let mut body = head;
     body["choices"] = json!([{"index": 0, "message": message, "logprobs": null, "finish_reason": finish}]);
@@ -63,10 +59,7 @@ fn chat_events(mut head: Value, text: &str) -> Vec<String> {
         format!("data: {chunk}\n\n")
     };
     let mut events = vec![chunk(json!({"role": "assistant", "content": ""}), Value::Null)];
-    events.extend(
-        text.split_inclusive(' ')
-            .map(|word| chunk(json!({ "content": word }), Value::Null)),
-    );
+    events.extend(text.split_inclusive(' ').map(|word| chunk(json!({ "content": word }), Value::Null)));
     events.push(chunk(json!({}), "stop".into()));
     events.push("data: [DONE]\n\n".into());
     events
@@ -106,10 +99,7 @@ fn responses(request: &Value, fresh: &Fresh, control: &Control) -> Reply {
     events.push(completed);
     let framed = events.into_iter().enumerate().map(|(number, mut event)| {
         event["sequence_number"] = number.into();
-        format!(
-            "event: {}\ndata: {event}\n\n",
-            event["type"].as_str().unwrap_or_default()
-        )
+        format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
     });
     Reply::events(framed.collect::<Vec<_>>(), control)
 }
@@ -137,8 +127,5 @@ fn with_account_headers(reply: Reply, fresh: &Fresh) -> Reply {
         .named("x-ratelimit-limit-requests", "10000")
         .named("x-ratelimit-remaining-requests", "9999")
         .named("x-ratelimit-reset-requests", "8.64s")
-        .named(
-            "set-cookie",
-            format!("{session}; path=/; HttpOnly; Secure; SameSite=None"),
-        )
+        .named("set-cookie", format!("{session}; path=/; HttpOnly; Secure; SameSite=None"))
 }

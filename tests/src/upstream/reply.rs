@@ -22,12 +22,7 @@ pub(super) struct Reply(Response<Body>);
 
 impl Reply {
     pub(super) fn new(status: StatusCode, body: impl Into<Bytes>) -> Self {
-        Self::with_body(
-            status,
-            Full::new(body.into())
-                .map_err(|never| match never {})
-                .boxed_unsync(),
-        )
+        Self::with_body(status, Full::new(body.into()).map_err(|never| match never {}).boxed_unsync())
     }
 
     pub(super) fn text(body: impl Into<Bytes>) -> Self {
@@ -40,10 +35,7 @@ impl Reply {
     }
 
     pub(super) fn not_found(path: &str) -> Self {
-        Self::new(
-            StatusCode::NOT_FOUND,
-            format!("the stand-in has nothing at {path}"),
-        )
+        Self::new(StatusCode::NOT_FOUND, format!("the stand-in has nothing at {path}"))
     }
 
     /// A body that goes by a script.
@@ -96,9 +88,7 @@ enum Step {
 
 impl Script {
     pub(super) fn events(events: impl IntoIterator<Item = String>, gap: Duration) -> Self {
-        events
-            .into_iter()
-            .fold(Self::default(), |script, event| script.data(event).wait(gap))
+        events.into_iter().fold(Self::default(), |script, event| script.data(event).wait(gap))
     }
 
     pub(super) fn data(self, data: impl Into<Bytes>) -> Self {

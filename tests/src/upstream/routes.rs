@@ -129,30 +129,20 @@ impl Asked {
 
 /// A parameter of a query string, as it is spelled there.
 pub(super) fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a str> {
-    let mut pairs = query
-        .split('&')
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    let mut pairs = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 fn seen<B>(request: &Request<B>, wire: Wire) -> Seen {
     // HTTP/2 names the host in the URI, HTTP/1.1 in a header.
     let authority = request.uri().authority().map(|authority| authority.as_str());
-    let host = authority
-        .or_else(|| request.headers().get("host")?.to_str().ok())
-        .unwrap_or_default();
+    let host = authority.or_else(|| request.headers().get("host")?.to_str().ok()).unwrap_or_default();
     Seen {
         wire,
         version: request.version(),
         method: request.method().clone(),
-        host: host
-            .rsplit_once(':')
-            .map_or(host, |(name, _)| name)
-            .to_ascii_lowercase(),
-        path: request
-            .uri()
-            .path_and_query()
-            .map_or_else(String::new, ToString::to_string),
+        host: host.rsplit_once(':').map_or(host, |(name, _)| name).to_ascii_lowercase(),
+        path: request.uri().path_and_query().map_or_else(String::new, ToString::to_string),
         headers: request.headers().clone(),
         body: Bytes::new(),
     }

@@ -54,23 +54,19 @@ async fn converse(
     while let Some(message) = socket.next().await {
         match message? {
             Message::Text(text) if text.as_str() == "bye" => {
-                let frame = CloseFrame {
-                    code: CloseCode::Normal,
-                    reason: "goodbye".into(),
-                };
+                let frame = CloseFrame { code: CloseCode::Normal, reason: "goodbye".into() };
                 return socket.close(Some(frame)).await;
             }
-            Message::Text(text) => match text
-                .strip_prefix("push ")
-                .and_then(|count| count.parse::<u32>().ok())
-            {
-                Some(count) => {
-                    for number in 1..=count {
-                        socket.send(Message::text(format!("pushed {number}"))).await?;
+            Message::Text(text) => {
+                match text.strip_prefix("push ").and_then(|count| count.parse::<u32>().ok()) {
+                    Some(count) => {
+                        for number in 1..=count {
+                            socket.send(Message::text(format!("pushed {number}"))).await?;
+                        }
                     }
+                    None => socket.send(Message::text(format!("echo {text}"))).await?,
                 }
-                None => socket.send(Message::text(format!("echo {text}"))).await?,
-            },
+            }
             Message::Binary(data) => socket.send(Message::binary(data)).await?,
             _ => {}
         }

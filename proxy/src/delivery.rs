@@ -1,31 +1,36 @@
 //! Whether a played reply reached the client.
 
 use cassettes::{Delivery, Ticket};
+use exchange::{Outcome, Provenance};
+use matchers::Difference;
 
-use crate::session::CallInHand;
+use crate::session::{CallInHand, Why};
 
 /// Holds an exchange's ticket while it is delivered. Dropped early, it says that the delivery broke off.
 pub(crate) struct DeliveryGuard {
     ticket: Option<Ticket>,
     call: CallInHand,
+    exchange: u32,
 }
 
 impl DeliveryGuard {
-    pub(crate) fn new(ticket: Ticket, call: CallInHand) -> Self {
-        Self { ticket: Some(ticket), call }
+    pub(crate) fn new(ticket: Ticket, call: CallInHand, exchange: u32) -> Self {
+        Self { ticket: Some(ticket), call, exchange }
     }
 
-    pub(crate) fn call(&mut self) -> &mut CallInHand {
-        &mut self.call
+    /// The client is being given this.
+    pub(crate) fn playing(&mut self, outcome: Outcome) {
+        self.call.answered(Provenance::Cassette, Some(self.exchange), outcome);
+    }
+
+    /// A WebSocket client said something that the recorded one did not: nothing more is played.
+    pub(crate) fn contradicted(&mut self, differences: Vec<Difference>) {
+        self.settle(Delivery::Broken);
+        self.call.missed(Why::Message { exchange: self.exchange, differences });
     }
 
     pub(crate) fn delivered(&mut self) {
         self.settle(Delivery::Whole);
-    }
-
-    /// Gives the exchange back unplayed.
-    pub(crate) fn broken(&mut self) {
-        self.settle(Delivery::Broken);
     }
 
     fn settle(&mut self, delivery: Delivery) {

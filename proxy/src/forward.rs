@@ -21,49 +21,45 @@ use crate::{
     body::{LivePiece, ReplyBody},
     capture::{Capture, Extent, whole_ms},
     convert::{self, Origin, Upgrade},
-    handler::{Asked, Client},
+    handler::{Asked, Asking, Client},
     session::CallInHand,
     upload::{CopyHandle, Upload},
     upstream::{BoxError, Outgoing, UpstreamError, classify},
+    websocket,
 };
 
 /// Forwards a request and keeps the exchange.
 pub(crate) async fn record(
     client: &Client,
-    origin: Origin,
-    asked: Asked,
+    asking: Asking,
     upload: Upload,
-    call: CallInHand,
-    abort: Abort,
 ) -> Result<Response<ReplyBody>, Aborted> {
-    let recording = Recording::new(call, asked, Some(upload.handle()));
-    forward(client, origin, upload, recording, abort).await
+    let copy = Some(upload.handle());
+    forward(client, asking, upload, copy).await
 }
 
 /// Forwards a request and keeps nothing.
 pub(crate) async fn live(
     client: &Client,
-    origin: Origin,
-    asked: Asked,
+    asking: Asking,
     request: Request<Incoming>,
-    call: CallInHand,
-    abort: Abort,
 ) -> Result<Response<ReplyBody>, Aborted> {
-    if crate::websocket::is_handshake(&request) {
-        return crate::websocket::pass(client, origin, asked, request, call, abort).await;
+    if websocket::is_handshake(&request) {
+        return websocket::pass(client, asking, request).await;
     }
     // A limit of nothing: the copy costs no memory.
-    let upload = Upload::new(request, 0, call.began());
-    forward(client, origin, upload, Recording::new(call, asked, None), abort).await
+    let upload = Upload::new(request, 0, asking.call.began());
+    forward(client, asking, upload, None).await
 }
 
 async fn forward(
     client: &Client,
-    origin: Origin,
+    asking: Asking,
     upload: Upload,
-    mut recording: Recording,
-    abort: Abort,
+    copy: Option<CopyHandle>,
 ) -> Result<Response<ReplyBody>, Aborted> {
+    let Asking { origin, asked, call, abort } = asking;
+    let recording = Recording::new(call, asked, copy);
     let Some(upstream) = &client.upstream else {
         return Ok(answers::broken("this session has no way out"));
     };
@@ -78,16 +74,7 @@ async fn forward(
     });
     match upstream.send(request).await {
         Ok(response) => recording.respond(response, abort),
-        Err(UpstreamError::Ourselves(address)) => {
-            recording.kept = true;
-            recording.call.answered(Provenance::Miss, None, Outcome::Denied);
-            Ok(answers::ourselves(&address))
-        }
-        Err(UpstreamError::Fault { fault, detail }) => {
-            recording.call.failed(fault, detail);
-            recording.keep_fault(fault);
-            Err(abort.now(fault))
-        }
+        Err(error) => recording.failed(error, &abort),
     }
 }
 
@@ -170,6 +157,26 @@ impl Recording {
         Ok(crate::handler::response(announced, ReplyBody::live(receiver, length, abort), version))
     }
 
+    /// The upstream gave no response: the client loses its connection as it would have without us.
+    pub(crate) fn failed(
+        mut self,
+        error: UpstreamError,
+        abort: &Abort,
+    ) -> Result<Response<ReplyBody>, Aborted> {
+        match error {
+            UpstreamError::Ourselves(address) => {
+                self.kept = true;
+                self.call.answered(Provenance::Miss, None, Outcome::Denied);
+                Ok(answers::ourselves(&address))
+            }
+            UpstreamError::Fault { fault, detail } => {
+                self.call.failed(fault, detail);
+                self.keep_fault(fault);
+                Err(abort.now(fault))
+            }
+        }
+    }
+
     fn keep_fault(&mut self, fault: Fault) {
         let after = whole_ms(self.call.began().elapsed());
         // A failure to write is noted by the session, and the client loses its connection either way.
@@ -183,15 +190,10 @@ impl Recording {
             return Ok(());
         };
         let (capture, trailers) = copy.take();
-        let asked = Asked {
-            method: self.asked.method.clone(),
-            url: self.asked.url.clone(),
-            headers: self.asked.headers.clone(),
-        };
         let exchange = Exchange {
             id: self.call.seq(),
             at: whole_ms(self.call.at()),
-            request: asked.with(capture, request, trailers),
+            request: self.asked.clone().with(capture, request, trailers),
             reply,
         };
         self.call.session().keep(self.call.seq(), exchange).map_err(|e| e.to_string())

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, future, sync::Arc};
 
 use bytes::Bytes;
 use cassettes::{Decision, Head, Plan, Scrubber, Step};
-use exchange::{Fault, Headers, Outcome, Provenance, Request, Url};
+use exchange::{Fault, Headers, Outcome, Request, Url};
 use http::{Response, StatusCode, Version};
 use hyper::body::Incoming;
 
@@ -32,7 +32,16 @@ pub(crate) struct Client {
     pub(crate) breaker: Breaker,
 }
 
+/// One request while it is being answered.
+pub(crate) struct Asking {
+    pub(crate) origin: Origin,
+    pub(crate) asked: Asked,
+    pub(crate) call: CallInHand,
+    pub(crate) abort: Abort,
+}
+
 /// A request's head in our words.
+#[derive(Clone)]
 pub(crate) struct Asked {
     pub(crate) method: String,
     pub(crate) url: Url,
@@ -59,66 +68,64 @@ pub(crate) async fn handle(
         Ok(url) => url,
         Err(error) => return Ok(answers::bad_request(&error.to_string())),
     };
-    let abort = Abort::new(client.breaker.clone(), request.version());
-    let mut call = CallInHand::new(Arc::clone(&client.session), request.method().as_str(), url.clone());
     let is_websocket = websocket::is_handshake(&request);
+    let method = request.method().as_str();
     let keep = if is_websocket { Upgrade::Keep } else { Upgrade::Drop };
-    let asked = Asked {
-        method: request.method().as_str().to_owned(),
-        url,
-        headers: convert::end_to_end(request.headers(), keep),
+    let mut asking = Asking {
+        call: CallInHand::new(Arc::clone(&client.session), method, url.clone()),
+        asked: Asked {
+            method: method.to_owned(),
+            url,
+            headers: convert::end_to_end(request.headers(), keep),
+        },
+        abort: Abort::new(client.breaker.clone(), request.version()),
+        origin,
     };
     let session = &client.session;
-    match session.hosts().of(&origin.host) {
+    match session.hosts().of(&asking.origin.host) {
         HostPolicy::Deny => {
-            let report = call.missed(Why::Denied);
-            return Ok(answers::miss(&report, &origin.host));
+            let report = asking.call.missed(Why::Denied);
+            return Ok(answers::miss(&report, &asking.origin.host));
         }
-        HostPolicy::Live => return forward::live(&client, origin, asked, request, call, abort).await,
+        HostPolicy::Live => return forward::live(&client, asking, request).await,
         HostPolicy::Follow => {}
     }
     match session.mode() {
-        Mode::Replay => replay(&client, origin, asked, request, call, abort, is_websocket).await,
-        Mode::Auto => auto(&client, origin, asked, request, call, abort, is_websocket).await,
-        Mode::Record => {
-            if let Some(reason) = session.broken() {
-                return Ok(answers::broken(&reason));
+        Mode::Replay => replay(&client, asking, request).await,
+        Mode::Auto if is_websocket => websocket::auto(&client, asking, request).await,
+        Mode::Auto => auto(&client, asking, request).await,
+        Mode::Record => match session.broken() {
+            Some(reason) => Ok(answers::broken(&reason)),
+            None if is_websocket => websocket::record(&client, asking, request).await,
+            None => {
+                let upload = Upload::new(request, session.max_body(), asking.call.began());
+                forward::record(&client, asking, upload).await
             }
-            if is_websocket {
-                return websocket::record(&client, origin, asked, request, call, abort).await;
-            }
-            let upload = Upload::new(request, session.max_body(), call.began());
-            forward::record(&client, origin, asked, upload, call, abort).await
-        }
-        Mode::Passthrough => forward::live(&client, origin, asked, request, call, abort).await,
+        },
+        Mode::Passthrough => forward::live(&client, asking, request).await,
     }
 }
 
 async fn replay(
     client: &Client,
-    origin: Origin,
-    asked: Asked,
+    mut asking: Asking,
     mut request: http::Request<Incoming>,
-    mut call: CallInHand,
-    abort: Abort,
-    is_websocket: bool,
 ) -> Result<Response<ReplyBody>, Aborted> {
-    let upgrade = is_websocket.then(|| hyper::upgrade::on(&mut request));
-    let head = websocket::Handshake::of(&request);
-    let upload = Upload::new(request, client.session.max_body(), call.began());
+    let handshake = websocket::Handshake::of(&mut request);
+    let upload = Upload::new(request, client.session.max_body(), asking.call.began());
     let (capture, trailers) = upload.read_all().await?;
-    let live = Scrubber::new().request(asked.with(capture, Extent::Whole, trailers));
-    match client.session.decide(call.seq(), &live) {
+    let live = Scrubber::new().request(asking.asked.with(capture, Extent::Whole, trailers));
+    match client.session.decide(asking.call.seq(), &live) {
         Some(Decision::Play { ticket, exchange, plan }) => {
-            let guard = DeliveryGuard::new(ticket, call);
-            match upgrade {
-                Some(upgrade) => websocket::replay(client, upgrade, head, plan, exchange, guard, abort).await,
-                None => perform(plan, exchange, guard, abort).await,
+            let guard = DeliveryGuard::new(ticket, asking.call, exchange);
+            match handshake {
+                Some(handshake) => websocket::replay(client, handshake, plan, guard, asking.abort).await,
+                None => perform(plan, guard, asking.abort).await,
             }
         }
         Some(Decision::Miss(miss)) => {
-            let report = call.missed(Why::Miss(miss));
-            Ok(answers::miss(&report, &origin.host))
+            let report = asking.call.missed(Why::Miss(miss));
+            Ok(answers::miss(&report, &asking.origin.host))
         }
         None => Ok(answers::broken("this session has no cassette to play")),
     }
@@ -126,37 +133,29 @@ async fn replay(
 
 async fn auto(
     client: &Client,
-    origin: Origin,
-    asked: Asked,
+    asking: Asking,
     request: http::Request<Incoming>,
-    call: CallInHand,
-    abort: Abort,
-    is_websocket: bool,
 ) -> Result<Response<ReplyBody>, Aborted> {
-    if is_websocket {
-        return websocket::auto(client, origin, asked, request, call, abort).await;
-    }
-    let mut upload = Upload::new(request, client.session.max_body(), call.began());
+    let mut upload = Upload::new(request, client.session.max_body(), asking.call.began());
     upload.buffer().await?;
     // A body too large to keep is not on the cassette either.
     if let Some((capture, trailers)) = upload.copy() {
-        let head =
-            Asked { method: asked.method.clone(), url: asked.url.clone(), headers: asked.headers.clone() };
-        let live = Scrubber::new().request(head.with(capture, Extent::Whole, trailers));
-        if let Some(Decision::Play { ticket, exchange, plan }) = client.session.decide(call.seq(), &live) {
-            return perform(plan, exchange, DeliveryGuard::new(ticket, call), abort).await;
+        let live = Scrubber::new().request(asking.asked.clone().with(capture, Extent::Whole, trailers));
+        if let Some(Decision::Play { ticket, exchange, plan }) =
+            client.session.decide(asking.call.seq(), &live)
+        {
+            return perform(plan, DeliveryGuard::new(ticket, asking.call, exchange), asking.abort).await;
         }
     }
-    if let Some(reason) = client.session.broken() {
-        return Ok(answers::broken(&reason));
+    match client.session.broken() {
+        Some(reason) => Ok(answers::broken(&reason)),
+        None => forward::record(client, asking, upload).await,
     }
-    forward::record(client, origin, asked, upload, call, abort).await
 }
 
 /// Performs a plan up to and including its head; the body performs the rest.
 pub(crate) async fn perform(
     plan: Plan,
-    exchange: u32,
     mut guard: DeliveryGuard,
     abort: Abort,
 ) -> Result<Response<ReplyBody>, Aborted> {
@@ -165,18 +164,18 @@ pub(crate) async fn perform(
         match step {
             Step::Wait(duration) => tokio::time::sleep(duration).await,
             Step::Head(head) => {
-                guard.call().answered(Provenance::Cassette, Some(exchange), Outcome::Status(head.status));
-                let length = head.length;
-                let body = body_of(steps, length, abort.clone(), guard);
-                return Ok(response(head, body, abort.version()));
+                guard.playing(Outcome::Status(head.status));
+                let version = abort.version();
+                let body = body_of(steps, head.length, abort, guard);
+                return Ok(response(head, body, version));
             }
             Step::Abort(fault) => {
-                guard.call().answered(Provenance::Cassette, Some(exchange), Outcome::Fault(fault));
+                guard.playing(Outcome::Fault(fault));
                 guard.delivered();
                 return Err(abort.now(fault));
             }
             Step::Linger => {
-                guard.call().answered(Provenance::Cassette, Some(exchange), Outcome::Fault(Fault::Stalled));
+                guard.playing(Outcome::Fault(Fault::Stalled));
                 guard.delivered();
                 // Ends when the client gives up: hyper drops this future then.
                 future::pending::<()>().await;

@@ -26,13 +26,11 @@ use crate::{
     answers,
     body::ReplyBody,
     capture::{Capture, Extent, whole_ms},
-    convert::{self, Origin, Upgrade},
+    convert::{self, Upgrade},
     delivery::DeliveryGuard,
     forward::{Recording, outgoing},
-    handler::{self, Asked, Client},
-    session::{CallInHand, Why},
+    handler::{self, Asking, Client},
     upload::Upload,
-    upstream::UpstreamError,
 };
 
 type Socket = WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>;
@@ -48,78 +46,76 @@ pub(crate) fn is_handshake<B>(request: &Request<B>) -> bool {
             .is_some_and(|v| v.as_bytes().eq_ignore_ascii_case(b"websocket"))
 }
 
-/// What of a client's handshake the answer to it needs.
+/// A client's handshake: what the answer to it needs, and the connection once it is answered.
 pub(crate) struct Handshake {
-    accept: Option<String>,
+    accept: String,
+    upgrade: OnUpgrade,
 }
 
 impl Handshake {
-    pub(crate) fn of<B>(request: &Request<B>) -> Self {
-        let key = request.headers().get(header::SEC_WEBSOCKET_KEY);
-        Self { accept: key.map(|key| derive_accept_key(key.as_bytes())) }
+    /// `None` for a request that asks for no WebSocket.
+    pub(crate) fn of<B>(request: &mut Request<B>) -> Option<Self> {
+        if !is_handshake(request) {
+            return None;
+        }
+        let key = request.headers().get(header::SEC_WEBSOCKET_KEY)?;
+        let accept = derive_accept_key(key.as_bytes());
+        Some(Self { accept, upgrade: hyper::upgrade::on(request) })
     }
 
-    fn answer(&self, headers: &Headers) -> Response<ReplyBody> {
+    /// The answer that switches protocols, and the connection that is then spoken on.
+    fn answered(self, headers: &Headers) -> (Response<ReplyBody>, OnUpgrade) {
         let mut map = convert::to_map(headers);
         map.remove(header::CONTENT_LENGTH);
         map.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
         map.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
-        if let Some(accept) = self.accept.as_deref().and_then(|a| HeaderValue::from_str(a).ok()) {
+        if let Ok(accept) = HeaderValue::from_str(&self.accept) {
             map.insert(header::SEC_WEBSOCKET_ACCEPT, accept);
         }
         let mut response = Response::new(ReplyBody::empty());
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         *response.headers_mut() = map;
-        response
+        (response, self.upgrade)
     }
 }
 
 /// Forwards a conversation and keeps it.
 pub(crate) async fn record(
     client: &Client,
-    origin: Origin,
-    asked: Asked,
+    asking: Asking,
     request: Request<Incoming>,
-    call: CallInHand,
-    abort: Abort,
 ) -> Result<Response<ReplyBody>, Aborted> {
-    forward(client, origin, asked, request, call, abort, Keep::Exchange).await
+    forward(client, asking, request, Keep::Exchange).await
 }
 
 /// Forwards a conversation and keeps nothing.
 pub(crate) async fn pass(
     client: &Client,
-    origin: Origin,
-    asked: Asked,
+    asking: Asking,
     request: Request<Incoming>,
-    call: CallInHand,
-    abort: Abort,
 ) -> Result<Response<ReplyBody>, Aborted> {
-    forward(client, origin, asked, request, call, abort, Keep::Nothing).await
+    forward(client, asking, request, Keep::Nothing).await
 }
 
 /// Plays a conversation that the cassette knows; forwards and keeps another.
 pub(crate) async fn auto(
     client: &Client,
-    origin: Origin,
-    asked: Asked,
+    asking: Asking,
     mut request: Request<Incoming>,
-    call: CallInHand,
-    abort: Abort,
 ) -> Result<Response<ReplyBody>, Aborted> {
-    let head = Asked { method: asked.method.clone(), url: asked.url.clone(), headers: asked.headers.clone() };
     let nothing = Capture::new(0, Instant::now());
-    let live = Scrubber::new().request(head.with(nothing, Extent::Whole, Headers::new()));
-    if let Some(Decision::Play { ticket, exchange, plan }) = client.session.decide(call.seq(), &live) {
-        let handshake = Handshake::of(&request);
-        let upgrade = hyper::upgrade::on(&mut request);
-        return replay(client, upgrade, handshake, plan, exchange, DeliveryGuard::new(ticket, call), abort)
-            .await;
+    let live = Scrubber::new().request(asking.asked.clone().with(nothing, Extent::Whole, Headers::new()));
+    if let Some(Decision::Play { ticket, exchange, plan }) = client.session.decide(asking.call.seq(), &live) {
+        let guard = DeliveryGuard::new(ticket, asking.call, exchange);
+        return match Handshake::of(&mut request) {
+            Some(handshake) => replay(client, handshake, plan, guard, asking.abort).await,
+            None => handler::perform(plan, guard, asking.abort).await,
+        };
     }
-    if let Some(reason) = client.session.broken() {
-        return Ok(answers::broken(&reason));
+    match client.session.broken() {
+        Some(reason) => Ok(answers::broken(&reason)),
+        None => record(client, asking, request).await,
     }
-    record(client, origin, asked, request, call, abort).await
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,18 +126,14 @@ enum Keep {
 
 async fn forward(
     client: &Client,
-    origin: Origin,
-    asked: Asked,
+    asking: Asking,
     mut request: Request<Incoming>,
-    call: CallInHand,
-    abort: Abort,
     keep: Keep,
 ) -> Result<Response<ReplyBody>, Aborted> {
-    let Some(upstream) = &client.upstream else {
+    let Asking { origin, asked, call, abort } = asking;
+    let (Some(upstream), Some(handshake)) = (&client.upstream, Handshake::of(&mut request)) else {
         return Ok(answers::broken("this session has no way out"));
     };
-    let handshake = Handshake::of(&request);
-    let from_client = hyper::upgrade::on(&mut request);
     let mut out = outgoing(&origin, &asked, Empty::new())?;
     prepare(out.headers_mut(), request.headers());
     let upload = Upload::new(request, client.session.max_body(), call.began());
@@ -149,13 +141,7 @@ async fn forward(
     let mut recording = Recording::new(call, asked, copy);
     let mut response = match upstream.upgrade(&origin, out).await {
         Ok(response) => response,
-        Err(UpstreamError::Ourselves(address)) => return Ok(answers::ourselves(&address)),
-        Err(UpstreamError::Fault { fault, detail }) => {
-            recording.call.failed(fault, detail);
-            let after = whole_ms(recording.call.began().elapsed());
-            let _ = recording.keep(Reply::Fault { fault, after }, Extent::Whole);
-            return Err(abort.now(fault));
-        }
+        Err(error) => return recording.failed(error, &abort),
     };
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
         return recording.respond(response, abort);
@@ -164,11 +150,9 @@ async fn forward(
     let from_upstream = hyper::upgrade::on(&mut response);
     let headers = reply_headers(response.headers());
     recording.call.answered(Provenance::Live, None, Outcome::Status(101));
-    let answer = handshake.answer(&headers);
+    let (answer, from_client) = handshake.answered(&headers);
     client.session.tasks().spawn(async move {
-        let (Ok(theirs), Ok(ours)) = (from_upstream.await, from_client.await) else {
-            return;
-        };
+        let (Ok(theirs), Ok(ours)) = (from_upstream.await, from_client.await) else { return };
         let theirs = socket(theirs, Role::Client).await;
         let ours = socket(ours, Role::Server).await;
         let session = Arc::clone(recording.call.session());
@@ -198,34 +182,32 @@ async fn forward(
 /// Plays a recorded conversation.
 pub(crate) async fn replay(
     client: &Client,
-    upgrade: OnUpgrade,
     handshake: Handshake,
     plan: Plan,
-    exchange: u32,
     mut guard: DeliveryGuard,
     abort: Abort,
 ) -> Result<Response<ReplyBody>, Aborted> {
     let [before @ .., Step::Head(Head { status: 101, headers, .. }), Step::Converse(messages)] =
         plan.steps.as_slice()
     else {
-        return handler::perform(plan, exchange, guard, abort).await;
+        return handler::perform(plan, guard, abort).await;
     };
     for step in before {
         if let Step::Wait(duration) = step {
             tokio::time::sleep(*duration).await;
         }
     }
-    guard.call().answered(Provenance::Cassette, Some(exchange), Outcome::Status(101));
-    let answer = handshake.answer(headers);
+    guard.playing(Outcome::Status(101));
+    let (answer, upgrade) = handshake.answered(headers);
     let dialogue = Dialogue::new(messages.clone(), client.session.policy());
     client.session.tasks().spawn(async move {
         let Ok(upgraded) = upgrade.await else { return };
-        perform(socket(upgraded, Role::Server).await, dialogue, exchange, guard).await;
+        perform(socket(upgraded, Role::Server).await, dialogue, guard).await;
     });
     Ok(answer)
 }
 
-async fn perform(mut socket: Socket, mut dialogue: Dialogue, exchange: u32, mut guard: DeliveryGuard) {
+async fn perform(mut socket: Socket, mut dialogue: Dialogue, mut guard: DeliveryGuard) {
     loop {
         match dialogue.turn() {
             Turn::Send(message) => {
@@ -243,17 +225,14 @@ async fn perform(mut socket: Socket, mut dialogue: Dialogue, exchange: u32, mut 
                 }
             }
             Turn::Listen => {
-                let Some(piece) = next_piece(&mut socket).await else {
-                    return;
-                };
+                let Some(piece) = next_piece(&mut socket).await else { return };
                 let is_close = matches!(piece, Piece::Close(_));
                 match dialogue.heard(&piece) {
                     Ok(()) => {}
                     // A client that closes where the recorded one went on has left early; its retry starts afresh.
                     Err(_) if is_close => return,
                     Err(differences) => {
-                        guard.broken();
-                        guard.call().missed(Why::Message { exchange, differences });
+                        guard.contradicted(differences);
                         let reason = Utf8Bytes::from_static("this message is not on the cassette");
                         let _ = socket.close(Some(CloseFrame { code: CloseCode::Policy, reason })).await;
                         return;
@@ -266,7 +245,7 @@ async fn perform(mut socket: Socket, mut dialogue: Dialogue, exchange: u32, mut 
                 while let Some(piece) = next_piece(&mut socket).await {
                     if let Err(differences) = dialogue.heard(&piece) {
                         if !matches!(piece, Piece::Close(_)) {
-                            guard.call().missed(Why::Message { exchange, differences });
+                            guard.contradicted(differences);
                         }
                         let _ = socket.close(None).await;
                         return;

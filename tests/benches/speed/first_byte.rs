@@ -34,15 +34,26 @@ async fn compare(bare: &Bare, name: &'static str, proxy: &Proxy, streams: usize,
     let mut direct = bare.target.connect().await;
     let mut recorded = proxy.target.connect().await;
     let mut pairs = Vec::with_capacity(streams);
-    let began = Instant::now();
+    let mut stalls = 0;
     for number in 0..WARM_UP + streams {
-        if began.elapsed() > LIMIT && !pairs.is_empty() {
-            break;
+        let pair = async { (first_event(&mut direct).await, first_event(&mut recorded).await) };
+        match tokio::time::timeout(STALLED, pair).await {
+            Ok(pair) if number >= WARM_UP => pairs.push(pair),
+            Ok(_) => {}
+            Err(_) => {
+                stalls += 1;
+                if stalls > MOST_STALLS {
+                    break;
+                }
+                (direct, recorded) = (bare.target.connect().await, proxy.target.connect().await);
+            }
         }
-        let pair = (first_event(&mut direct).await, first_event(&mut recorded).await);
-        if number >= WARM_UP {
-            pairs.push(pair);
-        }
+    }
+    if stalls > 0 {
+        report.note(format!("{name}: {stalls} streams had no end after {STALLED:?}"));
+    }
+    if pairs.is_empty() {
+        return;
     }
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let added = Samples::new(pairs.iter().map(|(direct, recorded)| ms(*recorded) - ms(*direct)));
@@ -79,5 +90,7 @@ async fn first_event(connection: &mut Connection) -> Duration {
 
 const STREAMS: usize = 200;
 const FEW_STREAMS: usize = 50;
-const WARM_UP: usize = 20;
-const LIMIT: Duration = Duration::from_secs(20);
+const WARM_UP: usize = 10;
+/// A stream takes a few milliseconds.
+const STALLED: Duration = Duration::from_secs(2);
+const MOST_STALLS: usize = 5;

@@ -30,8 +30,13 @@ pub(crate) struct Mitmproxy {
 }
 
 impl Mitmproxy {
-    /// `mitmdump` on the path, or in `.cache/bench-venv`, which `WIRETAPE_BENCH_MITMPROXY=1` has made.
+    /// `mitmdump` on the path, or in `.cache/bench-venv`, which `WIRETAPE_BENCH_MITMPROXY=1` has made. With `0` there
+    /// it is left out even where it is installed.
     pub(crate) fn find(folder: &Path) -> Option<Self> {
+        let wish = env::var(WISH).unwrap_or_default();
+        if wish == "0" {
+            return None;
+        }
         let venv = workspace().join(".cache/bench-venv");
         let installed = venv.join("bin/mitmdump");
         let path = env::var_os("PATH").unwrap_or_default();
@@ -39,7 +44,7 @@ impl Mitmproxy {
             env::split_paths(&path).map(|folder| folder.join("mitmdump")).chain([installed.clone()]);
         let program = match places.find(|file| file.is_file()) {
             Some(program) => program,
-            None if env::var_os("WIRETAPE_BENCH_MITMPROXY").is_some() => {
+            None if wish == "1" => {
                 install(&venv);
                 installed
             }
@@ -152,6 +157,7 @@ fn free_address() -> SocketAddr {
 }
 
 pub(crate) const MISSING: &str =
-    "mitmproxy not installed (WIRETAPE_BENCH_MITMPROXY=1 installs it for this benchmark)";
+    "mitmproxy not installed (WIRETAPE_BENCH_MITMPROXY=1 installs it for this benchmark) or left out";
+const WISH: &str = "WIRETAPE_BENCH_MITMPROXY";
 const ADDON: &str = include_str!("mitmproxy.py");
 const LIMIT: Duration = Duration::from_secs(60);

@@ -44,7 +44,7 @@ pub fn read(source: &str, blobs: BlobSource<'_>) -> Result<Cassette, Problem> {
 }
 
 /// Reads what [`item`] wrote. The id is taken as it stands.
-pub fn read_item(source: &str, blobs: BlobSource<'_>) -> Result<Scrubbed<Exchange>, Problem> {
+pub(crate) fn read_item(source: &str, blobs: BlobSource<'_>) -> Result<Scrubbed<Exchange>, Problem> {
     let document = yaml::parse(source, &Limits::for_cassette(source.len()))?;
     match document.sequence("an exchange")? {
         [node] => Ok(Scrubbed::attest(exchange::read(node, &mut Reader::new(blobs))?)),

@@ -1,12 +1,8 @@
 //! A cassette made ready for look-ups: built once, shared by every session that plays it.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::OnceLock,
-    thread,
-};
+use std::{collections::HashMap, sync::OnceLock, thread};
 
-use exchange::{Body, Content, Exchange, Headers, Piece};
+use exchange::{Content, Exchange, Peer, Piece, Request};
 use matchers::{Canonical, Key, Policy};
 
 use crate::{format::Cassette, rebind::uuids_in, scrub::Scrubbed};
@@ -18,7 +14,7 @@ pub struct Index {
     queues: HashMap<Route, Vec<u32>>,
     policy: Policy,
     has_omitted: bool,
-    known: OnceLock<HashSet<String>>,
+    makers: OnceLock<HashMap<String, Peer>>,
 }
 
 /// A way to find exchanges: by what a request says to the letter, or with UUIDs and times left open.
@@ -43,7 +39,7 @@ impl Index {
             }
         }
         let has_omitted = exchanges.iter().any(|e| matches!(e.request.body.content, Content::Omitted { .. }));
-        Self { exchanges, canonicals, queues, policy, has_omitted, known: OnceLock::new() }
+        Self { exchanges, canonicals, queues, policy, has_omitted, makers: OnceLock::new() }
     }
 
     pub fn len(&self) -> usize {
@@ -52,6 +48,11 @@ impl Index {
 
     pub fn is_empty(&self) -> bool {
         self.exchanges.is_empty()
+    }
+
+    /// A live request in the form in which exchanges are found.
+    pub fn read(&self, request: &Scrubbed<Request>) -> Canonical {
+        matchers::canonical(request, &self.policy)
     }
 
     pub fn policy(&self) -> &Policy {
@@ -80,10 +81,18 @@ impl Index {
         self.queues.get(&route).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a UUID stands anywhere in the cassette. Looked for only when somebody first asks.
-    pub(crate) fn knows(&self, value: &str) -> bool {
-        let known = self.known.get_or_init(|| self.exchanges.iter().flat_map(|e| all_uuids(e)).collect());
-        known.contains(&value.to_ascii_lowercase())
+    /// Who brought a UUID into the recording, if it stands there at all. Looked for only when somebody first asks.
+    pub(crate) fn maker_of(&self, value: &str) -> Option<Peer> {
+        let makers = self.makers.get_or_init(|| {
+            let mut makers = HashMap::new();
+            for exchange in &self.exchanges {
+                for (peer, uuid) in uuids_of(exchange) {
+                    makers.entry(uuid).or_insert(peer);
+                }
+            }
+            makers
+        });
+        makers.get(&value.to_ascii_lowercase()).copied()
     }
 }
 
@@ -103,18 +112,21 @@ fn canonicals(exchanges: &[Scrubbed<Exchange>], policy: &Policy) -> Vec<Canonica
     })
 }
 
-fn all_uuids(exchange: &Exchange) -> Vec<String> {
-    let mut found = uuids_in(exchange.request.url.to_string().as_bytes());
-    let mut look = |headers: &Headers, body: &Body| {
-        headers.iter().for_each(|h| found.extend(uuids_in(h.value())));
-        found.extend(body.bytes().map(|b| uuids_in(b)).unwrap_or_default());
-    };
-    look(&exchange.request.headers, &exchange.request.body);
+/// Every UUID of an exchange with the side that said it, in the order in which they were said.
+fn uuids_of(exchange: &Exchange) -> Vec<(Peer, String)> {
+    let mut found = Vec::new();
+    let mut look =
+        |peer: Peer, text: &[u8]| found.extend(uuids_in(text).into_iter().map(|uuid| (peer, uuid)));
+    let request = &exchange.request;
+    look(Peer::Client, request.url.to_string().as_bytes());
+    request.headers.iter().for_each(|h| look(Peer::Client, h.value()));
+    request.body.bytes().into_iter().for_each(|body| look(Peer::Client, body));
     if let Some(response) = exchange.reply.response() {
-        look(&response.headers, &response.body);
+        response.headers.iter().for_each(|h| look(Peer::Server, h.value()));
+        response.body.bytes().into_iter().for_each(|body| look(Peer::Server, body));
         for message in &response.messages {
             if let Piece::Text(text) = &message.piece {
-                found.extend(uuids_in(text.as_bytes()));
+                look(message.from, text.as_bytes());
             }
         }
     }

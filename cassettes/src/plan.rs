@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use exchange::{
-    Coding, End, Fault, Header, Headers, Message, Reply, Request, Response, StreamEncoder, accepts,
-};
+use exchange::{Coding, End, Fault, Headers, Message, Reply, Request, Response, StreamEncoder, accepts};
 
-/// Steps in order. Exactly one of [`Step::Finish`], [`Step::Abort`], [`Step::Linger`] and [`Step::Converse`] ends it.
+/// Steps in order. The last one, and no other, is [`Step::Finish`], [`Step::Abort`] or [`Step::Linger`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     pub steps: Vec<Step>,
@@ -23,8 +21,8 @@ pub enum Step {
     Finish,
     /// The connection fails like this.
     Abort(Fault),
-    /// Nothing more comes; the connection stays open until the client leaves.
-    Linger,
+    /// Nothing more comes; the connection stays open until the client leaves, or for so long.
+    Linger(Option<Duration>),
     /// WebSocket messages follow the `101` head.
     Converse(Vec<Message>),
 }
@@ -55,7 +53,7 @@ impl Plan {
         match reply {
             Reply::Fault { fault, after } => {
                 wait(&mut steps, *after, pace);
-                steps.push(if *fault == Fault::Stalled { Step::Linger } else { Step::Abort(*fault) });
+                steps.push(if *fault == Fault::Stalled { Step::Linger(None) } else { Step::Abort(*fault) });
             }
             Reply::Response(response) => {
                 wait(&mut steps, response.after, pace);
@@ -91,13 +89,11 @@ fn respond(steps: &mut Vec<Step>, response: &Response, request: &Request, pace: 
     let head = Head { status: response.status, reason: response.reason.clone(), headers, length };
     steps.push(Step::Head(head));
     if response.status == 101 {
-        steps.push(Step::Converse(match pace {
-            Pace::Recorded => response.messages.clone(),
-            Pace::Instant => {
-                response.messages.iter().map(|m| Message { after: Duration::ZERO, ..m.clone() }).collect()
-            }
-        }));
-        return Some(());
+        let paced = |message: &Message| match pace {
+            Pace::Recorded => message.clone(),
+            Pace::Instant => Message { after: Duration::ZERO, ..message.clone() },
+        };
+        steps.push(Step::Converse(response.messages.iter().map(paced).collect()));
     }
     for (after, piece) in pieces {
         wait(steps, after, pace);
@@ -107,10 +103,12 @@ fn respond(steps: &mut Vec<Step>, response: &Response, request: &Request, pace: 
         steps.push(Step::Trailers(response.trailers.clone()));
     }
     steps.push(match response.end {
-        // Where no body may follow, none can break off.
-        _ if !has_body => Step::Finish,
+        // Where nothing may follow, nothing can break off.
+        _ if !has_body && response.status != 101 => Step::Finish,
         End::Whole => Step::Finish,
-        End::Cut(Fault::Stalled) | End::ClientLeft => Step::Linger,
+        End::Cut(Fault::Stalled) => Step::Linger(None),
+        // The recorded client left here. One that does not must not wait for what nobody knows.
+        End::ClientLeft => Step::Linger(Some(LEAVE)),
         End::Cut(fault) => Step::Abort(fault),
     });
     Some(())
@@ -147,17 +145,12 @@ fn wait(steps: &mut Vec<Step>, after: Duration, pace: Pace) {
     }
 }
 
-impl Head {
-    /// A head with a plain-text or JSON body of its own, for what the proxy itself answers.
-    pub fn new(status: u16, headers: &[(&str, &str)]) -> Self {
-        let headers = headers.iter().filter_map(|(name, value)| Header::new(name, *value).ok()).collect();
-        Self { status, reason: None, headers, length: None }
-    }
-}
+/// How long a client may take to leave where the recorded one left.
+const LEAVE: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {
-    use exchange::{Body, Frame, Url, decode_frames};
+    use exchange::{Body, Frame, Header, Peer, Piece, Url, decode_frames};
 
     use super::*;
 
@@ -259,6 +252,19 @@ mod tests {
             Plan::of(&reply, &request("GET", &[]), Pace::Recorded).unwrap().steps
         };
         assert_eq!(of(Fault::Refused), [Step::Abort(Fault::Refused)]);
-        assert_eq!(of(Fault::Stalled), [Step::Linger]);
+        assert_eq!(of(Fault::Stalled), [Step::Linger(None)]);
+    }
+
+    #[test]
+    fn a_conversation_that_was_cut_is_cut_again() {
+        let message = Message { from: Peer::Server, after: Duration::ZERO, piece: Piece::Text("hi".into()) };
+        let talk = Response {
+            status: 101,
+            messages: vec![message.clone()],
+            end: End::Cut(Fault::Reset),
+            ..response(&[], Body::empty())
+        };
+        let steps = plan(talk, &request("GET", &[]), Pace::Instant);
+        assert_eq!(steps[1..], [Step::Converse(vec![message]), Step::Abort(Fault::Reset)]);
     }
 }

@@ -5,13 +5,13 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use exchange::{Content, Exchange, Request, Segment};
-use matchers::{Difference, NearMiss, OnRepeat, Pattern, Policy, Shapes, Slot};
+use exchange::{Content, Exchange, Peer, Request, Segment};
+use matchers::{Canonical, Difference, NearMiss, OnRepeat, Pattern, Policy, Shape, Shapes, Slot};
 
 use crate::{
     index::{Index, Route},
     plan::{Pace, Plan},
-    rebind::{Binding, Bindings, rebind},
+    rebind::{Bindings, rebind},
     scrub::Scrubbed,
 };
 
@@ -20,6 +20,8 @@ use crate::{
 pub struct Player {
     index: Arc<Index>,
     states: Vec<State>,
+    /// Whether a call ever got the exchange whole.
+    delivered: Vec<bool>,
     /// Where in each queue the first exchange may be that is still fresh.
     cursors: HashMap<Route, usize>,
     bindings: Bindings,
@@ -37,7 +39,9 @@ pub enum Decision {
 #[must_use = "an exchange whose ticket is not settled stays taken"]
 pub struct Ticket {
     place: usize,
-    routes: [Route; 2],
+    /// The way it was found; the way back for a retry.
+    route: Route,
+    before: State,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,18 +72,27 @@ enum State {
 
 impl Player {
     pub fn new(index: Arc<Index>, pace: Pace) -> Self {
-        let states = vec![State::Fresh; index.len()];
-        Self { index, states, cursors: HashMap::new(), bindings: Bindings::default(), pace }
+        let (states, delivered) = (vec![State::Fresh; index.len()], vec![false; index.len()]);
+        Self { index, states, delivered, cursors: HashMap::new(), bindings: Bindings::default(), pace }
     }
 
     pub fn policy(&self) -> &Policy {
         self.index.policy()
     }
 
+    pub fn index(&self) -> &Arc<Index> {
+        &self.index
+    }
+
     /// Chooses the exchange for a request. `call` is the caller's number for it, named in explanations.
     pub fn decide(&mut self, call: u32, request: &Scrubbed<Request>) -> Decision {
+        let live = self.index.read(request);
+        self.choose(call, request, &live)
+    }
+
+    /// As [`Player::decide`], for a request whose canonical form was made beforehand, where nobody waits for it.
+    pub fn choose(&mut self, call: u32, request: &Scrubbed<Request>, live: &Canonical) -> Decision {
         let index = Arc::clone(&self.index);
-        let live = matchers::canonical(request, index.policy());
         let exact = Route::Exact(live.exact);
         // A request that the cassette knows to the letter is never answered from one that only looks like it.
         let route = match index.queue(exact).is_empty() && index.policy().shapes == Shapes::Loose {
@@ -88,11 +101,15 @@ impl Player {
         };
         let by_size = self.by_size(request);
         let queue = Some(index.queue(route)).filter(|queue| !queue.is_empty()).unwrap_or(&by_size);
-        let found = self.first_fresh(route, queue, &live.slots).or_else(|| self.repeat(route, queue));
+        let found =
+            self.first_fresh(route, queue, &live.slots).or_else(|| self.repeat(route, queue, &live.slots));
         let Some(place) = found else {
             return Decision::Miss(self.explain(queue, request));
         };
         let exchange = index.exchange(place);
+        if exchange.reply.response().is_some_and(|r| r.body.bytes().is_none()) {
+            return Decision::Miss(Miss::NotKept { exchange: exchange.id });
+        }
         let bound = self.bindings.bind(&index.canonical(place).slots, &live.slots);
         let plan = match bound.is_empty() {
             true => Plan::of(&exchange.reply, request, self.pace),
@@ -101,32 +118,29 @@ impl Player {
         let Some(plan) = plan else {
             return Decision::Miss(Miss::NotKept { exchange: exchange.id });
         };
-        self.states[place] = State::Taken { call };
-        let canonical = index.canonical(place);
-        let routes = [Route::Exact(canonical.exact), Route::Loose(canonical.loose)];
-        Decision::Play { ticket: Ticket { place, routes }, exchange: exchange.id, plan }
+        let before = std::mem::replace(&mut self.states[place], State::Taken { call });
+        Decision::Play { ticket: Ticket { place, route, before }, exchange: exchange.id, plan }
     }
 
     /// Says how the delivery went.
     pub fn settle(&mut self, ticket: Ticket, delivery: Delivery) {
-        let State::Taken { call } = self.states[ticket.place] else {
-            return;
-        };
-        match delivery {
-            Delivery::Whole => self.states[ticket.place] = State::Played { call },
-            Delivery::Broken => {
-                self.states[ticket.place] = State::Fresh;
-                for route in ticket.routes {
-                    self.cursors.remove(&route);
-                }
+        let Ticket { place, route, before } = ticket;
+        match (delivery, self.states[place]) {
+            (Delivery::Whole, State::Taken { call }) => {
+                self.states[place] = State::Played { call };
+                self.delivered[place] = true;
+            }
+            (Delivery::Whole, _) => self.delivered[place] = true,
+            (Delivery::Broken, _) => {
+                self.states[place] = before;
+                self.cursors.remove(&route);
             }
         }
     }
 
     /// Exchanges that no call got whole.
     pub fn unplayed(&self) -> Vec<u32> {
-        let whole = |state: &State| matches!(state, State::Played { .. });
-        let left = self.states.iter().enumerate().filter(|(_, state)| !whole(state));
+        let left = self.delivered.iter().enumerate().filter(|(_, whole)| !**whole);
         left.map(|(place, _)| self.index.exchange(place).id).collect()
     }
 
@@ -171,27 +185,32 @@ impl Player {
     /// Whether a live request may be answered from an exchange whose UUIDs and times are other than its own.
     fn may_stand_in(&self, place: usize, live: &[Slot]) -> bool {
         let recorded = &self.index.canonical(place).slots;
-        self.bindings.allow(recorded, live)
-            && !live.iter().zip(recorded).any(|(l, r)| {
-                // A value that stands elsewhere in the cassette is not one that the client made up: asking for another
-                // recorded thing must not be answered with this one.
-                l.value != r.value && self.index.knows(&l.value) && !self.bindings.is_live(&l.value)
-            })
+        let made_up = |(l, r): (&Slot, &Slot)| {
+            // What a reply brought into the recording the client must have from there, and what stands elsewhere in
+            // the recording is another thing: neither is a value that the client made up.
+            l.value == r.value
+                || r.shape != Shape::Uuid
+                || (self.index.maker_of(&r.value) != Some(Peer::Server)
+                    && self.index.maker_of(&l.value).is_none())
+        };
+        self.bindings.allow(recorded, live) && live.iter().zip(recorded).all(made_up)
     }
 
-    fn repeat(&mut self, route: Route, queue: &[u32]) -> Option<usize> {
-        let last = *queue.last()? as usize;
+    /// An exchange that was played already, where the policy has it played again.
+    fn repeat(&mut self, route: Route, queue: &[u32], live: &[Slot]) -> Option<usize> {
+        let fits = |place: &usize| !matches!(route, Route::Loose(_)) || self.may_stand_in(*place, live);
+        let played: Vec<usize> = queue.iter().map(|&place| place as usize).filter(fits).collect();
         match self.index.policy().on_repeat {
             OnRepeat::Miss => None,
-            OnRepeat::Last => Some(last),
+            OnRepeat::Last => played.last().copied(),
             OnRepeat::Cycle => {
-                for &place in queue {
-                    if matches!(self.states[place as usize], State::Played { .. }) {
-                        self.states[place as usize] = State::Fresh;
+                for &place in &played {
+                    if matches!(self.states[place], State::Played { .. }) {
+                        self.states[place] = State::Fresh;
                     }
                 }
                 self.cursors.remove(&route);
-                queue.iter().map(|&p| p as usize).find(|&p| self.states[p] == State::Fresh)
+                played.into_iter().find(|&place| self.states[place] == State::Fresh)
             }
         }
     }
@@ -218,18 +237,6 @@ impl Player {
             }
         }
         Miss::Unknown(near)
-    }
-}
-
-impl Bindings {
-    /// Whether pairing these slots contradicts an earlier pairing of the same UUID.
-    fn allow(&self, recorded: &[Slot], live: &[Slot]) -> bool {
-        recorded.iter().zip(live).all(|(r, l)| self.agrees(r, l))
-    }
-
-    fn bind(&mut self, recorded: &[Slot], live: &[Slot]) -> Vec<Binding> {
-        let pairs = recorded.iter().zip(live).filter(|(r, l)| r.value != l.value);
-        pairs.map(|(r, l)| self.remember(r, l)).collect()
     }
 }
 

@@ -22,27 +22,39 @@ pub(crate) struct Bindings {
 }
 
 impl Bindings {
-    /// Whether pairing these two contradicts what is known.
-    pub(crate) fn agrees(&self, recorded: &Slot, live: &Slot) -> bool {
-        if recorded.shape != Shape::Uuid {
-            return true;
+    /// Whether pairing these slots contradicts what is known, or itself.
+    pub(crate) fn allow(&self, recorded: &[Slot], live: &[Slot]) -> bool {
+        let mut here = Self::default();
+        recorded.iter().zip(live).filter(|(r, _)| r.shape == Shape::Uuid).all(|(r, l)| {
+            let agrees = self.agrees(r, l) && here.agrees(r, l);
+            here.pair(r, l);
+            agrees
+        })
+    }
+
+    /// Remembers the pairs, and gives those that change something in the reply.
+    pub(crate) fn bind(&mut self, recorded: &[Slot], live: &[Slot]) -> Vec<Binding> {
+        let mut changes = Vec::new();
+        for (r, l) in recorded.iter().zip(live) {
+            if r.shape == Shape::Uuid {
+                self.pair(r, l);
+            }
+            if r.value != l.value {
+                changes.push(Binding { recorded: r.value.clone(), live: l.value.clone() });
+            }
         }
+        changes
+    }
+
+    fn agrees(&self, recorded: &Slot, live: &Slot) -> bool {
         let same = |known: Option<&String>, value: &String| known.is_none_or(|k| k == value);
         same(self.live_of.get(&recorded.value), &live.value)
             && same(self.recorded_of.get(&live.value), &recorded.value)
     }
 
-    pub(crate) fn remember(&mut self, recorded: &Slot, live: &Slot) -> Binding {
-        if recorded.shape == Shape::Uuid {
-            self.live_of.insert(recorded.value.clone(), live.value.clone());
-            self.recorded_of.insert(live.value.clone(), recorded.value.clone());
-        }
-        Binding { recorded: recorded.value.clone(), live: live.value.clone() }
-    }
-
-    /// Whether this value is one that the client made up in this session.
-    pub(crate) fn is_live(&self, value: &str) -> bool {
-        self.recorded_of.contains_key(value)
+    fn pair(&mut self, recorded: &Slot, live: &Slot) {
+        self.live_of.insert(recorded.value.clone(), live.value.clone());
+        self.recorded_of.insert(live.value.clone(), recorded.value.clone());
     }
 }
 
@@ -163,7 +175,7 @@ fn moved(offset: usize, found: &[Replacement<'_>]) -> usize {
     let mut new = offset;
     for replacement in found.iter().take_while(|r| r.at < offset) {
         let old_end = replacement.at + replacement.old_len;
-        new = new + replacement.new.len() - replacement.old_len + old_end.saturating_sub(offset);
+        new = new + replacement.new.len() + old_end.saturating_sub(offset) - replacement.old_len;
     }
     new
 }
@@ -217,10 +229,11 @@ mod tests {
     proptest! {
         #[test]
         fn frames_always_cover_the_rebound_content(
-            content in "[17 a]{1,30}", cut in 0usize..30, live in "[0-9]{1,5}",
+            before in "[ a]{0,9}", recorded in "[0-9]{1,30}", after in "[ a]{0,9}", cut in 0usize..50, live in "[0-9]{1,30}",
         ) {
+            let content = format!("{before}{recorded}{after}");
             let cut = cut.min(content.len());
-            let out = rebind_body(&body(&content, &[cut, content.len() - cut]), &[binding("17", &live)]);
+            let out = rebind_body(&body(&content, &[cut, content.len() - cut]), &[binding(&recorded, &live)]);
             let total: usize = out.frames.iter().map(|f| f.len).sum();
             prop_assert_eq!(total as u64, out.len());
         }

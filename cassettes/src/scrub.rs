@@ -5,11 +5,19 @@
 
 mod names;
 mod placeholder;
+mod query;
+mod subprotocol;
 
-use std::{collections::HashMap, ops::Deref};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Deref,
+};
 
 use exchange::{Exchange, Header, Headers, Reply, Request, Response, Url};
 
+use query::Query;
+
+pub(crate) use names::is_credential_header;
 pub use placeholder::Placeholders;
 
 /// A value that holds no secret. Only the scrubber makes one from traffic, and only the store's reader from a file
@@ -20,6 +28,8 @@ pub struct Scrubbed<T>(T);
 /// Takes secrets out. Keeps those it met, in memory only, to name each of them the same way every time.
 #[derive(Default)]
 pub struct Scrubber {
+    /// Request headers that are kept although nothing is known about them, in lower case.
+    kept: HashSet<String>,
     known: HashMap<(&'static str, Vec<u8>), u32>,
     counts: HashMap<&'static str, u32>,
 }
@@ -51,6 +61,12 @@ impl<T> Deref for Scrubbed<T> {
 impl Scrubber {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Keeps the request headers of these names, in any case, unless they are credentials: what a match policy
+    /// compares must still be there to be compared.
+    pub fn keeping(names: &[String]) -> Self {
+        Self { kept: names.iter().map(|name| name.to_ascii_lowercase()).collect(), ..Self::default() }
     }
 
     pub fn exchange(&mut self, exchange: Exchange) -> Scrubbed<Exchange> {
@@ -89,13 +105,13 @@ impl Scrubber {
     }
 
     fn request_header(&mut self, header: Header) -> Header {
-        if names::is_kept_in_requests(header.name()) {
-            return header;
-        }
         match header.name() {
             "authorization" | "proxy-authorization" => self.authorization(&header),
             "cookie" => self.cookies(&header),
+            SUBPROTOCOL => self.subprotocols(&header),
+            name if names::is_kept_in_requests(name) => header,
             name if names::is_credential_header(name) => self.whole(&header, token_kind(header.value())),
+            name if self.kept.contains(name) => header,
             _ => self.whole(&header, "header"),
         }
     }
@@ -105,17 +121,20 @@ impl Scrubber {
             .into_iter()
             .map(|header| match header.name() {
                 "set-cookie" => self.set_cookie(&header),
-                "location" | "content-location" | "link" | "refresh" => self.urls_within(&header),
+                SUBPROTOCOL => self.subprotocols(&header),
                 name if names::is_account_header(name) => self.whole(&header, "account"),
                 name if names::is_credential_header(name) => self.whole(&header, token_kind(header.value())),
+                name if names::holds_urls(name) || query::is_url(header.value()) => self.urls_within(&header),
                 _ => header,
             })
             .collect()
     }
 
-    /// `Bearer` and its kin stay readable; what follows them does not.
+    /// `Bearer` and its kin stay readable; what follows them does not. A first word that is none of them may be a
+    /// part of the secret.
     fn authorization(&mut self, header: &Header) -> Header {
-        let Some((scheme, secret)) = header.text().and_then(|v| v.split_once(' ')) else {
+        let words = header.text().and_then(|v| v.split_once(' '));
+        let Some((scheme, secret)) = words.filter(|(scheme, _)| names::is_scheme(scheme)) else {
             return self.whole(header, token_kind(header.value()));
         };
         let kind = if scheme.eq_ignore_ascii_case("basic") { "basic" } else { token_kind(secret.as_bytes()) };
@@ -154,40 +173,71 @@ impl Scrubber {
         rebuilt(header, &placeholder)
     }
 
+    /// A subprotocol is a word that both sides agree on, but some clients that cannot set headers send a key there.
+    fn subprotocols(&mut self, header: &Header) -> Header {
+        let Some(text) = header.text() else {
+            return self.whole(header, "token");
+        };
+        let scrubbed: Vec<String> = text
+            .split(',')
+            .map(|offer| {
+                let token = offer.trim();
+                match subprotocol::secret_of(token) {
+                    Some((start, kind)) => offer.replace(token, &self.hidden_from(start, token, kind)),
+                    None => offer.to_owned(),
+                }
+            })
+            .collect();
+        rebuilt(header, &scrubbed.join(","))
+    }
+
     fn scrub_url(&mut self, mut url: Url) -> Url {
-        url.query = url.query.map(|query| self.scrub_query(&query));
+        if let Some(text) = url.query.take() {
+            let query = Query::of(&text, Some(&url.host));
+            url.query = Some(self.scrub_pairs(&text, &query));
+        }
         url
     }
 
-    fn scrub_query(&mut self, query: &str) -> String {
-        let pairs: Vec<String> = query
-            .split('&')
-            .map(|pair| match pair.split_once('=') {
-                Some((name, value)) if !value.is_empty() && names::is_credential_query(name) => {
-                    format!("{name}={}", self.placeholder("query", value.as_bytes()))
-                }
-                _ => pair.to_owned(),
-            })
-            .collect();
-        pairs.join("&")
-    }
-
-    /// Scrubs the query of every URL inside a header such as `link: <https://…?token=…>; rel="next"`.
+    /// Scrubs every URL inside a header such as `link: <https://…?token=…>; rel="next"`: queries, fragments, and
+    /// user information, which no recorded URL has.
     fn urls_within(&mut self, header: &Header) -> Header {
         let Some(text) = header.text() else {
             return self.whole(header, "url");
         };
+        // Elsewhere a URL goes on to the end, even past a character that no URL should hold: better too much is
+        // taken for a secret than too little.
+        let brackets: &[char] = if header.name() == "link" { &['<', '>'] } else { &[] };
         let mut out = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(start) = rest.find('?') {
-            let (before, query) = rest.split_at(start + 1);
-            let end = query.find(['>', ' ', ',', '"', '#']).unwrap_or(query.len());
-            out.push_str(before);
-            out.push_str(&self.scrub_query(&query[..end]));
-            rest = &query[end..];
+        for run in text.split_inclusive(brackets) {
+            let run = query::without_userinfo(run);
+            let (url, end) = run.split_at(run.trim_end_matches(brackets).len());
+            let (path, pairs) = url.split_at(url.find(['?', '#']).map_or(url.len(), |mark| mark + 1));
+            out.push_str(path);
+            out.push_str(&self.scrub_pairs(pairs, &Query::of(pairs, None)));
+            out.push_str(end);
         }
-        out.push_str(rest);
         rebuilt(header, &out)
+    }
+
+    /// Scrubs the pairs of a query, and those of a fragment behind it.
+    fn scrub_pairs(&mut self, text: &str, query: &Query<'_>) -> String {
+        let mut out = String::with_capacity(text.len());
+        for piece in text.split_inclusive(['&', '#']) {
+            let (pair, end) = piece.split_at(piece.trim_end_matches(['&', '#']).len());
+            match query.secret_of(pair) {
+                Some(start) => out.push_str(&self.hidden_from(start, pair, "query")),
+                None => out.push_str(pair),
+            }
+            out.push_str(end);
+        }
+        out
+    }
+
+    /// The text with a placeholder for everything from `start`.
+    fn hidden_from(&mut self, start: usize, text: &str, kind: &'static str) -> String {
+        let (shown, secret) = text.split_at(start);
+        format!("{shown}{}", self.placeholder(kind, secret.as_bytes()))
     }
 
     fn placeholder(&mut self, kind: &'static str, secret: &[u8]) -> String {
@@ -229,113 +279,7 @@ fn token_kind(secret: &[u8]) -> &'static str {
     }
 }
 
+const SUBPROTOCOL: &str = "sec-websocket-protocol";
+
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use exchange::{Body, End};
-
-    use super::*;
-
-    fn headers(pairs: &[(&str, &str)]) -> Headers {
-        pairs.iter().map(|(n, v)| Header::new(n, *v).unwrap()).collect()
-    }
-
-    fn request(url: &str, pairs: &[(&str, &str)]) -> Request {
-        Request {
-            method: "GET".into(),
-            url: Url::parse(url).unwrap(),
-            headers: headers(pairs),
-            body: Body::empty(),
-            trailers: Headers::new(),
-        }
-    }
-
-    fn values(headers: &Headers) -> Vec<String> {
-        headers.iter().map(|h| format!("{}: {}", h.name(), h.text().unwrap())).collect()
-    }
-
-    #[test]
-    fn credentials_leave_the_request_and_the_rest_stays() {
-        let scrubbed = Scrubber::new().request(request(
-            "https://api.test/v1?key=abc&page=2",
-            &[
-                ("accept", "*/*"),
-                ("authorization", "Bearer hush"),
-                ("cookie", "a=1; b=2"),
-                ("x-api-key", "hush2"),
-                ("x-odd", "who knows"),
-            ],
-        ));
-        assert_eq!(scrubbed.url.to_string(), "https://api.test/v1?key={{redacted:query:1}}&page=2");
-        assert_eq!(
-            values(&scrubbed.headers),
-            [
-                "accept: */*",
-                "authorization: Bearer {{redacted:token:1}}",
-                "cookie: a={{redacted:cookie:1}}; b={{redacted:cookie:2}}",
-                "x-api-key: {{redacted:token:2}}",
-                "x-odd: {{redacted:header:1}}",
-            ]
-        );
-    }
-
-    #[test]
-    fn the_same_secret_gets_the_same_placeholder_and_another_gets_another() {
-        let mut scrubber = Scrubber::new();
-        let one = scrubber.request(request("https://a/", &[("authorization", "Bearer x")]));
-        let two = scrubber.request(request("https://a/", &[("authorization", "Bearer y")]));
-        let again = scrubber.request(request("https://a/", &[("authorization", "token x")]));
-        assert_eq!(one.headers.text("authorization"), Some("Bearer {{redacted:token:1}}"));
-        assert_eq!(two.headers.text("authorization"), Some("Bearer {{redacted:token:2}}"));
-        assert_eq!(again.headers.text("authorization"), Some("token {{redacted:token:1}}"));
-    }
-
-    #[test]
-    fn a_response_keeps_what_clients_need_and_loses_what_names_an_account() {
-        let response = Response {
-            status: 302,
-            reason: None,
-            headers: headers(&[
-                ("set-cookie", "sid=hush; Path=/; HttpOnly"),
-                ("location", "https://up.test/x?sig=hush&n=1"),
-                ("link", "<https://a.test/?page=2&token=hush>; rel=\"next\""),
-                ("x-ratelimit-remaining-tokens", "99"),
-                ("openai-organization", "org-hush"),
-            ]),
-            after: Duration::ZERO,
-            informational: Vec::new(),
-            body: Body::empty(),
-            trailers: Headers::new(),
-            messages: Vec::new(),
-            end: End::Whole,
-        };
-        let exchange = Exchange {
-            id: 1,
-            at: Duration::ZERO,
-            request: request("https://a/", &[]),
-            reply: Reply::Response(response),
-        };
-        let scrubbed = Scrubber::new().exchange(exchange);
-        assert_eq!(
-            values(&scrubbed.reply.response().unwrap().headers),
-            [
-                "set-cookie: sid={{redacted:cookie:1}}; Path=/; HttpOnly",
-                "location: https://up.test/x?sig={{redacted:query:1}}&n=1",
-                "link: <https://a.test/?page=2&token={{redacted:query:1}}>; rel=\"next\"",
-                "x-ratelimit-remaining-tokens: 99",
-                "openai-organization: {{redacted:account:1}}",
-            ]
-        );
-    }
-
-    #[test]
-    fn scrubbing_twice_changes_nothing_more() {
-        let once = Scrubber::new().request(request(
-            "https://a/?token=x",
-            &[("authorization", "Bearer y"), ("x-odd", "z"), ("cookie", "a=b")],
-        ));
-        let twice = Scrubber::new().request(once.clone().into_inner());
-        assert_eq!(once, twice);
-    }
-}
+mod tests;

@@ -30,7 +30,7 @@ use crate::{
     format::{self, Cassette},
 };
 
-pub use journal::{Journal, Records};
+pub use journal::{Entry, Journal, Records};
 pub use lock::Lock;
 
 #[derive(Debug, Error)]

@@ -2,6 +2,7 @@
 
 use std::{
     fs, io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     str::Utf8Error,
 };
@@ -34,6 +35,10 @@ impl Config {
         match named {
             Some(path) => Self::read(path),
             None => match from.ancestors().map(|dir| dir.join(NAME)).find(|path| path.is_file()) {
+                Some(path) if is_foreign(&path) => Err(Failure::with_help(
+                    format!("{} belongs to another user, or another user can change it", path.display()),
+                    "it could send your keys elsewhere: name it with --config if you trust it, or make one of your own here",
+                )),
                 Some(path) => Self::read(&path),
                 None => Ok(Self::default()),
             },
@@ -103,6 +108,15 @@ where
     T::Err: std::fmt::Display,
 {
     node.text(what)?.parse().map_err(|error: T::Err| Problem::new(node.span, error.to_string()))
+}
+
+/// A file that was found and not named speaks for the project only if nobody else could have put it there.
+fn is_foreign(path: &Path) -> bool {
+    let ours =
+        |metadata: fs::Metadata| metadata.uid() == rustix::process::geteuid().as_raw() || metadata.uid() == 0;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let closed = |path: &Path| fs::metadata(path).is_ok_and(|m| m.mode() & 0o002 == 0 && ours(m));
+    !(closed(path) && closed(folder))
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {

@@ -6,7 +6,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use cassettes::store::StoreError;
 use yaml::Problem;
 
-use crate::style;
+use crate::style::{self, tame, tame_in_place};
 
 /// How a command ended when nothing went wrong with the command itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,9 +57,9 @@ impl Failure {
         match self {
             Self::File { name, text, problem } => in_context(name, text, problem),
             Self::Input { message, help } => {
-                format!("{}{message}\n{}", style::error(), help_line(help.as_deref()))
+                format!("{}{}\n{}", style::error(), tame(message), help_line(help.as_deref()))
             }
-            Self::Runtime(error) => format!("{}{}\n", style::error(), causes(error.as_ref())),
+            Self::Runtime(error) => format!("{}{}\n", style::error(), tame(&causes(error.as_ref()))),
         }
     }
 }
@@ -129,10 +129,13 @@ pub(crate) fn causes(error: &dyn std::error::Error) -> String {
 }
 
 fn help_line(help: Option<&str>) -> String {
-    help.map(|help| format!("{}{help}\n", style::help())).unwrap_or_default()
+    help.map(|help| format!("{}{}\n", style::help(), tame(help))).unwrap_or_default()
 }
 
 fn in_context(name: &str, text: &str, problem: &Problem) -> String {
+    // Both come from a file that may be hostile. In the text every place must stay where it was.
+    let (name, text) = (&*tame(name), &*tame_in_place(text));
+    let (message, help) = (tame(&problem.message), problem.help.as_deref().map(tame));
     // A huge line would be printed whole: such files get the place and the words, without the picture.
     let position = problem.span.position(text);
     let line = text.lines().nth(position.line.saturating_sub(1)).unwrap_or("");
@@ -151,8 +154,8 @@ fn in_context(name: &str, text: &str, problem: &Problem) -> String {
     if let Some((at, label)) = &problem.related {
         snippet = snippet.annotation(AnnotationKind::Context.span(span(*at)).label(label));
     }
-    let mut group: Group<'_> = Level::ERROR.primary_title(problem.message.as_str()).element(snippet);
-    if let Some(help) = &problem.help {
+    let mut group: Group<'_> = Level::ERROR.primary_title(message.as_str()).element(snippet);
+    if let Some(help) = &help {
         group = group.element(Level::HELP.message(help.as_str()));
     }
     let renderer = if style::is_colored() { Renderer::styled() } else { Renderer::plain() };

@@ -3,15 +3,44 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
+    fs::{self, DirBuilder},
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
 };
+
+use crate::exit::Failure;
 
 /// Journals, locks and the kept CA: never inside a project, so that nothing of it is committed.
 pub(crate) fn state_dir() -> PathBuf {
     let home =
         || env::var_os("HOME").filter(|h| !h.is_empty()).map(|h| PathBuf::from(h).join(".local/state"));
     let base = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|p| p.is_absolute()).or_else(home);
-    base.unwrap_or_else(env::temp_dir).join("wiretape")
+    match base {
+        Some(base) => base.join("wiretape"),
+        // A name of our own in a folder that everybody shares.
+        None => env::temp_dir().join(format!("wiretape-{}", rustix::process::geteuid().as_raw())),
+    }
+}
+
+/// Makes the state folder ours alone, or refuses one that is not: what lies there is believed.
+pub(crate) fn secure_state_dir() -> Result<(), Failure> {
+    let dir = state_dir();
+    let cannot = |error: io::Error| {
+        Failure::Runtime(
+            anyhow::Error::new(error).context(format!("cannot create the folder {}", dir.display())),
+        )
+    };
+    DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(cannot)?;
+    let metadata = fs::symlink_metadata(&dir).map_err(cannot)?;
+    let is_ours = metadata.is_dir() && metadata.uid() == rustix::process::geteuid().as_raw();
+    if !is_ours || metadata.mode() & 0o022 != 0 {
+        return Err(Failure::with_help(
+            format!("{} is not a folder that only you can write to", dir.display()),
+            "run `chmod 700` on it, or set XDG_STATE_HOME to a folder of your own",
+        ));
+    }
+    Ok(())
 }
 
 /// The folder of the kept CA.

@@ -30,6 +30,7 @@ pub(crate) async fn run(run: Run, config: &Config) -> Result<Exit, Failure> {
     let mode = run.mode;
     let cassette = run.cassette.display().to_string();
     let mut signals = Signals::listen()?;
+    places::secure_state_dir()?;
     let note = Note::new()?;
     let observer = Observer(Box::new(|call| eprintln!("{:>4}  {}", call.seq, tame(&in_words(call)))));
     let running = run.start(config, Some(observer), Some(&note.kit_dir())).await?;
@@ -49,6 +50,7 @@ pub(crate) async fn run(run: Run, config: &Config) -> Result<Exit, Failure> {
 
 /// `wiretape env`: the variables for a proxy that runs.
 pub(crate) fn print_env(port: Option<u16>, format: crate::args::EnvFormat) -> Result<Exit, Failure> {
+    places::secure_state_dir()?;
     let mut found: Vec<(u16, Value, PathBuf)> = Note::all();
     if let Some(port) = port {
         found.retain(|(p, _, _)| *p == port);

@@ -76,6 +76,12 @@ impl Run {
         observer: Option<Observer>,
         kit_dir: Option<&Path>,
     ) -> Result<Running, Failure> {
+        let max_body = self.upstream.max_body.or(config.max_body).unwrap_or(MAX_BODY);
+        if max_body.0 > LARGEST_BODY.0 {
+            return Err(Failure::input(
+                "bodies above 512MiB cannot be kept: give a smaller --max-body or max_body",
+            ));
+        }
         let (tape, player) = open_cassette(self.mode, &self.cassette, &config.policy, self.pace)?;
         let policy = player.as_ref().map_or_else(|| config.policy.clone(), |p| p.policy().clone());
         if !self.listen.ip().is_loopback() {
@@ -96,7 +102,8 @@ impl Run {
             player,
             journal,
             hosts: config.hosts.clone(),
-            max_body: self.upstream.max_body.or(config.max_body).unwrap_or(MAX_BODY).0,
+            compared: policy.headers.clone(),
+            max_body: max_body.0,
             observer,
         });
         let proxy = Proxy::start(
@@ -304,3 +311,5 @@ pub(crate) fn ephemeral_authority() -> Result<Authority, Failure> {
 }
 
 const MAX_BODY: Size = Size(64 << 20);
+/// What a cassette can still be read with.
+const LARGEST_BODY: Size = Size(512 << 20);

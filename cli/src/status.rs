@@ -127,13 +127,12 @@ pub(crate) fn in_words(call: &Call) -> String {
         Outcome::Fault(fault) => fault.to_string(),
         Outcome::Denied => "denied".to_owned(),
     };
-    let source = match call.provenance {
+    let provenance = match call.provenance {
         Provenance::Live => "",
         Provenance::Cassette => " from the cassette",
         Provenance::Miss => " miss",
-        Provenance::Tunnel => " tunnel",
     };
-    format!("{} {} {outcome}{source} {}", call.method, call.url, seconds(call.took))
+    format!("{} {} {outcome}{provenance} {}", call.method, call.url, seconds(call.took))
 }
 
 fn put(text: &str) {

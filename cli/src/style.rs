@@ -76,11 +76,33 @@ pub(crate) fn help() -> String {
     To::Stderr.paint(Paint::Cyan, "help: ").to_string()
 }
 
-/// Text from traffic, safe to show on a terminal: control characters lose their power.
+/// Text from traffic or from a file, safe to show on a terminal: what could drive it, or hide, loses its power.
 pub(crate) fn tame(text: &str) -> String {
-    let is_harmful =
-        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if is_harmful(c) && c != '\n' { '\u{fffd}' } else { c }).collect()
+    if text.bytes().all(|b| (b' '..0x7f).contains(&b) || b == b'\n') {
+        return text.to_owned();
+    }
+    text.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// The same, byte for byte as long as before.
+pub(crate) fn tame_in_place(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_harmful(c) {
+            true => out.extend(std::iter::repeat_n('?', c.len_utf8())),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
+fn is_harmful(c: char) -> bool {
+    let invisible = matches!(
+        c,
+        '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+            | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
+    );
+    invisible || (c.is_control() && c != '\n')
 }
 
 #[cfg(test)]
@@ -89,6 +111,7 @@ mod tests {
 
     #[test]
     fn text_from_traffic_cannot_drive_the_terminal() {
+        assert_eq!(tame_in_place("a\x1b\u{9b}b"), "a???b");
         assert_eq!(tame("a\x1b[31mb\u{202e}c\nd"), "a\u{fffd}[31mb\u{fffd}c\nd");
     }
 }

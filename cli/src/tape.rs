@@ -7,7 +7,7 @@ use cassettes::{
     recorder::merge,
     store::{self, Journal, Lock, Saved, StoreError},
 };
-use exchange::Exchange;
+use exchange::{Exchange, Reply};
 use matchers::Policy;
 
 use crate::{exit::Failure, places, style};
@@ -34,7 +34,13 @@ pub(crate) struct Kept {
 /// Loads a cassette for playing, after taking in what a killed recording left.
 pub(crate) fn load(path: &Path) -> Result<Cassette, Failure> {
     let state = places::state_dir();
-    if !Journal::orphans(path, &state).unwrap_or_default().is_empty() {
+    // A folder that is not ours is not looked into: replaying needs nothing from it.
+    let left = if state.exists() && places::secure_state_dir().is_ok() {
+        Journal::orphans(path, &state)
+    } else {
+        Ok(Vec::new())
+    };
+    if !left.unwrap_or_default().is_empty() {
         // Another recorder may be at work: its journal is no orphan then, and the cassette is as it is.
         if let Ok(lock) = Lock::acquire(path, &state) {
             recover(path, &state)?;
@@ -56,6 +62,7 @@ pub(crate) fn look(path: &Path) -> Result<Cassette, Failure> {
 
 impl Tape {
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        places::secure_state_dir()?;
         let state = places::state_dir();
         let lock = Lock::acquire(path, &state)?;
         recover(path, &state)?;
@@ -79,6 +86,21 @@ impl Tape {
         if new.is_empty() {
             journal.finish()?;
             return Ok(Kept { total: old.exchanges.len(), recorded, unchanged: 0, saved: Saved::Unchanged });
+        }
+        let all_failed = new.iter().all(|e| matches!(e.reply, Reply::Fault { .. }));
+        if all_failed && !old.exchanges.is_empty() && how != Merge::Append {
+            eprintln!(
+                "{}no call got an answer, so {} stays as it was",
+                style::warning(),
+                self.path.display()
+            );
+            journal.finish()?;
+            return Ok(Kept {
+                total: old.exchanges.len(),
+                recorded: 0,
+                unchanged: 0,
+                saved: Saved::Unchanged,
+            });
         }
         let merged = merge(old.exchanges, new, how, policy);
         let (total, unchanged) = (merged.exchanges.len(), merged.unchanged);

@@ -25,8 +25,6 @@ pub enum Provenance {
     Live,
     Cassette,
     Miss,
-    /// Passed through unread and unrecorded.
-    Tunnel,
 }
 
 /// What the client was given.
@@ -44,7 +42,6 @@ impl Provenance {
             Self::Live => "live",
             Self::Cassette => "cassette",
             Self::Miss => "miss",
-            Self::Tunnel => "tunnel",
         }
     }
 }

@@ -201,7 +201,22 @@ fn guess_layout(text: &str) -> Layout {
         let spaces = rest.bytes().take_while(|&b| b == b' ').count();
         return Layout::Indented(spaces.min(8) as u8);
     }
-    if body.contains("\": ") || body.contains(", ") { Layout::Spaced } else { Layout::Compact }
+    if has_space_between(body) { Layout::Spaced } else { Layout::Compact }
+}
+
+/// Whether a space stands outside the strings.
+fn has_space_between(text: &str) -> bool {
+    let (mut in_string, mut escaped) = (false, false);
+    text.bytes().any(|b| {
+        match b {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b' ' => return !in_string,
+            _ => {}
+        }
+        false
+    })
 }
 
 fn push_escape(out: &mut String, c: char) {

@@ -72,8 +72,14 @@ impl Url {
     /// `target` is the origin-form request target: path and query.
     pub fn from_parts(scheme: Scheme, host: &str, port: u16, target: &str) -> Result<Self, UrlError> {
         let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-        if host.is_empty() {
+        if host.is_empty() || host.contains(['/', '?', '#', '@', '[', ']']) {
             return Err(UrlError::Host);
+        }
+        if port == 0 {
+            return Err(UrlError::Port);
+        }
+        if host.bytes().chain(target.bytes()).any(|b| b <= b' ' || b == 0x7f) {
+            return Err(UrlError::Character);
         }
         let (path, query) = match target.split_once('?') {
             Some((path, query)) => (path, Some(query.to_owned())),
@@ -163,6 +169,13 @@ mod tests {
     fn a_target_that_is_no_path_still_makes_a_url_that_can_be_read() {
         let url = Url::from_parts(Scheme::Https, "a.test", 443, "*").unwrap();
         assert_eq!(Url::parse(&url.to_string()), Ok(url));
+    }
+
+    #[test]
+    fn parts_that_make_no_readable_url_are_refused() {
+        assert_eq!(Url::from_parts(Scheme::Http, "a", 0, "/"), Err(UrlError::Port));
+        assert_eq!(Url::from_parts(Scheme::Http, "a", 1, "/ b"), Err(UrlError::Character));
+        assert_eq!(Url::from_parts(Scheme::Http, "a/b", 1, "/"), Err(UrlError::Host));
     }
 
     #[test]

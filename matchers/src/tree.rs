@@ -104,7 +104,9 @@ impl<'a> Tree<'a> {
                 fields.push((name, read(&scope)));
             }
         };
-        field("method", &|_| Node::plain(&request.method));
+        // A request for a WebSocket and a plain GET of the same URL are two things.
+        let method = if request.is_websocket() { "GET, to speak WebSocket" } else { request.method.as_str() };
+        field("method", &|_| Node::plain(method));
         field("scheme", &|_| Node::plain(url.scheme.as_str()));
         field("host", &|_| Node::plain(&url.host));
         field("port", &|_| Node::Number(Cow::Owned(url.port.to_string()), None));

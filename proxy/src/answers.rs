@@ -48,6 +48,11 @@ pub(crate) fn bad_request(reason: &str) -> Response<ReplyBody> {
     plain(400, "text/plain", format!("wiretape: {reason}\n"))
 }
 
+/// A request that is legal and that we do not do.
+pub(crate) fn not_served(what: &str) -> Response<ReplyBody> {
+    plain(501, "text/plain", format!("wiretape: {what} is not served\n"))
+}
+
 /// The host inside a tunnel is not the host that the tunnel was opened to.
 pub(crate) fn misdirected(tunnel: &str, inner: &str) -> Response<ReplyBody> {
     let text = format!("wiretape: this tunnel leads to {tunnel}, but the request inside names {inner}\n");

@@ -20,7 +20,8 @@ use crate::{
     delivery::DeliveryGuard,
 };
 
-/// What hyper sends to the client.
+/// What hyper sends to the client. Nearly every one is the first kind, so its size is no waste.
+#[expect(clippy::large_enum_variant)]
 pub(crate) enum ReplyBody {
     /// Known whole. The guard learns that it went out.
     Full { data: Option<Bytes>, guard: Option<DeliveryGuard> },
@@ -46,11 +47,14 @@ pub(crate) struct Live {
     pieces: mpsc::Receiver<LivePiece>,
     length: Option<u64>,
     waiting: Option<(Pin<Box<Sleep>>, Fault)>,
+    is_whole: bool,
     abort: Abort,
 }
 
 pub(crate) enum LivePiece {
     Frame(Frame<Bytes>),
+    /// All of it has come, and is safe.
+    End,
     /// The upstream broke off like this.
     Abort(Fault),
 }
@@ -85,7 +89,7 @@ impl ReplyBody {
     }
 
     pub(crate) fn live(pieces: mpsc::Receiver<LivePiece>, length: Option<u64>, abort: Abort) -> Self {
-        Self::Live(Live { pieces, length, waiting: None, abort })
+        Self::Live(Live { pieces, length, waiting: None, is_whole: false, abort })
     }
 }
 
@@ -157,9 +161,14 @@ impl Steps {
                     self.waiting = Some(Box::pin(tokio::time::sleep(BEFORE_ABORT)));
                     self.abort.schedule();
                 }
-                Some(Step::Linger) => {
+                Some(Step::Linger(Some(limit))) => {
                     self.delivered();
-                    self.steps.push_front(Step::Linger);
+                    self.steps.push_front(Step::Abort(Fault::Closed));
+                    self.waiting = Some(Box::pin(tokio::time::sleep(limit)));
+                }
+                Some(Step::Linger(None)) => {
+                    self.delivered();
+                    self.steps.push_front(Step::Linger(None));
                     return Poll::Pending;
                 }
                 Some(Step::Finish | Step::Head(_) | Step::Converse(_)) | None => {
@@ -196,7 +205,13 @@ impl Live {
                 self.waiting = Some((Box::pin(tokio::time::sleep(BEFORE_ABORT)), fault));
                 self.poll_piece(cx)
             }
-            None => Poll::Ready(None),
+            Some(LivePiece::End) => {
+                self.is_whole = true;
+                Poll::Ready(None)
+            }
+            None if self.is_whole => Poll::Ready(None),
+            // Whoever was to send the rest is gone: a body that stops here must not look whole.
+            None => Poll::Ready(Some(Err(self.abort.now(Fault::Closed)))),
         }
     }
 }

@@ -39,7 +39,8 @@ impl Capture {
             hash.update(data);
             return;
         }
-        if self.kept.len() + data.len() > self.limit {
+        // A frame costs memory whatever its size: endless crumbs are as large as an endless body.
+        if self.kept.len() + data.len() + self.frames.len() * FRAME > self.limit {
             let mut hash = sha2::Sha256::new();
             hash.update(&self.kept);
             hash.update(data);
@@ -122,6 +123,8 @@ pub(crate) fn whole_ms(duration: Duration) -> Duration {
     Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
 
+/// About what one entry of the list of frames takes.
+const FRAME: usize = 24;
 const PAUSE: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
@@ -148,12 +151,12 @@ mod tests {
     #[test]
     fn a_stream_keeps_its_cuts_and_a_plain_body_does_not() {
         let pieces: &[(&[u8], u64)] = &[(b"data: a\n\n", 5), (b"data: b\n\n", 7)];
-        let sse =
-            captured(pieces, 99).into_body(&headers(&[("content-type", "text/event-stream")]), Extent::Whole);
+        let sse = captured(pieces, 999)
+            .into_body(&headers(&[("content-type", "text/event-stream")]), Extent::Whole);
         let ms: Vec<_> = sse.frames.iter().map(|f| (f.len, f.after.as_millis())).collect();
         assert_eq!(ms, [(9, 5), (9, 7)]);
         let plain =
-            captured(pieces, 99).into_body(&headers(&[("content-type", "text/plain")]), Extent::Whole);
+            captured(pieces, 999).into_body(&headers(&[("content-type", "text/plain")]), Extent::Whole);
         assert_eq!(plain.frames, []);
         let paused = captured(&[(b"a", 0), (b"b", 150)], 9999).into_body(&headers(&[]), Extent::Whole);
         assert_eq!(paused.frames.len(), 2);
@@ -176,10 +179,17 @@ mod tests {
     #[test]
     fn a_body_that_lies_about_its_coding_or_broke_off_is_kept_as_sent() {
         let of = headers(&[("content-encoding", "gzip")]);
-        let lie = captured(&[(b"plain", 0)], 99).into_body(&of, Extent::Whole);
+        let lie = captured(&[(b"plain", 0)], 999).into_body(&of, Extent::Whole);
         assert_eq!((lie.bytes().unwrap().as_ref(), lie.codings.len()), (b"plain".as_slice(), 0));
-        let part = captured(&[(b"\x1f\x8b", 0)], 99).into_body(&of, Extent::Part);
+        let part = captured(&[(b"\x1f\x8b", 0)], 999).into_body(&of, Extent::Part);
         assert_eq!(part.codings.len(), 0);
+    }
+
+    #[test]
+    fn endless_crumbs_reach_the_limit_too() {
+        let capture = captured(&[(b"x".as_slice(), 0); 100], 1_000);
+        assert!(capture.frames.is_empty());
+        assert_eq!(capture.size(), 100);
     }
 
     #[test]

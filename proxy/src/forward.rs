@@ -59,22 +59,25 @@ async fn forward(
     copy: Option<CopyHandle>,
 ) -> Result<Response<ReplyBody>, Aborted> {
     let Asking { origin, asked, call, abort } = asking;
-    let recording = Recording::new(call, asked, copy);
     let Some(upstream) = &client.upstream else {
         return Ok(answers::broken("this session has no way out"));
     };
-    let mut request = outgoing(&origin, &recording.asked, upload)?;
+    let mut request = outgoing(&origin, &asked, upload)?;
+    let recording = Recording::new(call, asked, copy);
     let hints = Arc::clone(&recording.informational);
     hyper::ext::on_informational(&mut request, move |interim| {
         let status = interim.status().as_u16();
-        if status != 100 {
+        if (102..=199).contains(&status) {
             let headers = convert::end_to_end(interim.headers(), Upgrade::Drop);
-            hints.lock().unwrap_or_else(PoisonError::into_inner).push(Informational { status, headers });
+            let mut hints = hints.lock().unwrap_or_else(PoisonError::into_inner);
+            if hints.len() < MOST_HINTS {
+                hints.push(Informational { status, headers });
+            }
         }
     });
     match upstream.send(request).await {
-        Ok(response) => recording.respond(response, abort),
-        Err(error) => recording.failed(error, &abort),
+        Ok(response) => recording.respond(response, abort).await,
+        Err(error) => recording.failed(error, &abort).await,
     }
 }
 
@@ -85,6 +88,7 @@ where
 {
     let uri: Uri =
         format!("{}://{}{}", origin.scheme.as_str(), origin.authority(), asked.url.target()).parse()?;
+    let is_empty = body.is_end_stream();
     let mut request = Request::builder()
         .method(asked.method.as_str())
         .uri(uri)
@@ -93,8 +97,10 @@ where
     *headers = convert::to_map(&asked.headers);
     // We answer the client's wait ourselves and send the body at once.
     headers.remove(header::EXPECT);
-    // The body's own size decides the framing.
-    headers.remove(header::CONTENT_LENGTH);
+    // The body's own size decides the framing; of an empty one hyper says nothing, and some servers insist.
+    if !is_empty {
+        headers.remove(header::CONTENT_LENGTH);
+    }
     headers.insert(header::HOST, header::HeaderValue::try_from(origin.authority())?);
     Ok(request)
 }
@@ -104,16 +110,18 @@ pub(crate) struct Recording {
     pub(crate) call: CallInHand,
     pub(crate) asked: Asked,
     copy: Option<CopyHandle>,
+    /// Whether all of the request has been read.
+    request: Extent,
     informational: Arc<Mutex<Vec<Informational>>>,
     kept: bool,
 }
 
 impl Recording {
     pub(crate) fn new(call: CallInHand, asked: Asked, copy: Option<CopyHandle>) -> Self {
-        Self { call, asked, copy, informational: Arc::default(), kept: false }
+        Self { call, asked, copy, request: Extent::Whole, informational: Arc::default(), kept: false }
     }
 
-    pub(crate) fn respond(
+    pub(crate) async fn respond(
         mut self,
         response: Response<Incoming>,
         abort: Abort,
@@ -121,7 +129,11 @@ impl Recording {
         let after = self.call.began().elapsed();
         let (parts, body) = response.into_parts();
         self.call.answered(Provenance::Live, None, Outcome::Status(parts.status.as_u16()));
-        let headers = convert::end_to_end(&parts.headers, Upgrade::Drop);
+        let mut headers = convert::end_to_end(&parts.headers, Upgrade::Drop);
+        if parts.headers.contains_key(header::TRANSFER_ENCODING) {
+            // The chunks tell the length; whatever else claims one is wrong (RFC 9112, 6.3).
+            headers.retain(|h| h.name() != "content-length");
+        }
         let reason = parts.extensions.get::<hyper::ext::ReasonPhrase>();
         let reason = reason.and_then(|r| String::from_utf8(r.as_bytes().to_vec()).ok());
         let usual = parts.status.canonical_reason();
@@ -143,9 +155,10 @@ impl Recording {
             cassettes::Head { status: head.status, reason: head.reason.clone(), headers, length: None };
         let session = Arc::clone(self.call.session());
         let limit = if self.copy.is_some() { session.max_body() } else { 0 };
-        let pump =
+        let mut pump =
             Pump { recording: self, head, capture: Capture::new(limit, Instant::now()), expected: length };
         if body.is_end_stream() {
+            pump.recording.read_request().await;
             return match pump.keep(End::Whole, Headers::new()) {
                 Ok(()) => Ok(crate::handler::response(announced, ReplyBody::empty(), abort.version())),
                 Err(reason) => Ok(answers::broken(&reason)),
@@ -158,7 +171,7 @@ impl Recording {
     }
 
     /// The upstream gave no response: the client loses its connection as it would have without us.
-    pub(crate) fn failed(
+    pub(crate) async fn failed(
         mut self,
         error: UpstreamError,
         abort: &Abort,
@@ -171,20 +184,28 @@ impl Recording {
             }
             UpstreamError::Fault { fault, detail } => {
                 self.call.failed(fault, detail);
+                self.read_request().await;
                 self.keep_fault(fault);
                 Err(abort.now(fault))
             }
         }
     }
 
+    /// An upstream may fail or answer before it has read all of the request; the recording wants all of it.
+    async fn read_request(&mut self) {
+        if let Some(copy) = &self.copy {
+            self.request = copy.read_rest(AFTER_REPLY).await;
+        }
+    }
+
     fn keep_fault(&mut self, fault: Fault) {
         let after = whole_ms(self.call.began().elapsed());
         // A failure to write is noted by the session, and the client loses its connection either way.
-        let _ = self.keep(Reply::Fault { fault, after }, Extent::Part);
+        let _ = self.keep(Reply::Fault { fault, after });
     }
 
     /// Writes the exchange down. After this it survives whatever happens to the process.
-    pub(crate) fn keep(&mut self, reply: Reply, request: Extent) -> Result<(), String> {
+    pub(crate) fn keep(&mut self, reply: Reply) -> Result<(), String> {
         let first = !std::mem::replace(&mut self.kept, true);
         let Some(copy) = self.copy.as_ref().filter(|_| first) else {
             return Ok(());
@@ -193,7 +214,7 @@ impl Recording {
         let exchange = Exchange {
             id: self.call.seq(),
             at: whole_ms(self.call.at()),
-            request: self.asked.clone().with(capture, request, trailers),
+            request: self.asked.clone().with(capture, self.request, trailers),
             reply,
         };
         self.call.session().keep(self.call.seq(), exchange).map_err(|e| e.to_string())
@@ -221,6 +242,8 @@ struct Pump {
 impl Pump {
     async fn run(mut self, mut body: Incoming, pieces: mpsc::Sender<LivePiece>) {
         let mut left: Option<tokio::time::Instant> = None;
+        // The last frames, kept back from the client until the exchange is written down.
+        let mut held: Vec<Frame<Bytes>> = Vec::new();
         loop {
             let give_up = left.map_or(tokio::time::Instant::now() + IDLE, |left| left + AFTER_CLIENT_LEFT);
             let next = tokio::select! {
@@ -243,19 +266,21 @@ impl Pump {
                         self.capture.push(data, Instant::now());
                     }
                     let trailers = frame.trailers_ref().map(|t| convert::end_to_end(t, Upgrade::Drop));
-                    let is_last = trailers.is_some()
-                        || body.is_end_stream()
-                        || self.expected.is_some_and(|expected| self.capture.size() >= expected);
-                    if !is_last {
-                        let _ = pieces.send(LivePiece::Frame(frame)).await;
-                        continue;
+                    let is_all = self.expected.is_some_and(|expected| self.capture.size() >= expected);
+                    if trailers.is_some() || body.is_end_stream() {
+                        held.push(frame);
+                        self.finish(trailers.unwrap_or_default(), &pieces, held).await;
+                        return;
                     }
-                    // Written down before the client gets the last byte of it.
-                    self.finish(End::Whole, trailers.unwrap_or_default(), &pieces, Some(frame)).await;
-                    return;
+                    if is_all {
+                        // Trailers may follow on HTTP/2, but the client has its last byte with this one.
+                        held.push(frame);
+                    } else {
+                        let _ = pieces.send(LivePiece::Frame(frame)).await;
+                    }
                 }
                 None => {
-                    self.finish(End::Whole, Headers::new(), &pieces, None).await;
+                    self.finish(Headers::new(), &pieces, held).await;
                     return;
                 }
                 Some(Err(error)) => {
@@ -265,6 +290,9 @@ impl Pump {
                     };
                     self.recording.call.failed(fault, detail);
                     let _ = self.keep_in_background(End::Cut(fault), Headers::new()).await;
+                    for frame in held {
+                        let _ = pieces.send(LivePiece::Frame(frame)).await;
+                    }
                     let _ = pieces.send(LivePiece::Abort(fault)).await;
                     return;
                 }
@@ -272,26 +300,21 @@ impl Pump {
         }
     }
 
-    async fn finish(
-        self,
-        end: End,
-        trailers: Headers,
-        pieces: &mpsc::Sender<LivePiece>,
-        last: Option<Frame<Bytes>>,
-    ) {
-        match (self.keep_in_background(end, trailers).await, last) {
-            (Ok(()), Some(frame)) => {
-                let _ = pieces.send(LivePiece::Frame(frame)).await;
-            }
-            (Ok(()), None) => {}
-            (Err(_), _) => {
-                let _ = pieces.send(LivePiece::Abort(Fault::Closed)).await;
-            }
+    /// Written down before the client gets the last byte of it.
+    async fn finish(self, trailers: Headers, pieces: &mpsc::Sender<LivePiece>, last: Vec<Frame<Bytes>>) {
+        if self.keep_in_background(End::Whole, trailers).await.is_err() {
+            let _ = pieces.send(LivePiece::Abort(Fault::Closed)).await;
+            return;
         }
+        for frame in last {
+            let _ = pieces.send(LivePiece::Frame(frame)).await;
+        }
+        let _ = pieces.send(LivePiece::End).await;
     }
 
     /// Large bodies take a while to decode and to write: not on a thread that others wait for.
-    async fn keep_in_background(self, end: End, trailers: Headers) -> Result<(), String> {
+    async fn keep_in_background(mut self, end: End, trailers: Headers) -> Result<(), String> {
+        self.recording.read_request().await;
         if self.capture.size() < WORTH_A_THREAD {
             return self.keep(end, trailers);
         }
@@ -312,7 +335,7 @@ impl Pump {
         }
         head.trailers = trailers;
         head.end = end;
-        recording.keep(Reply::Response(head), Extent::Whole)
+        recording.keep(Reply::Response(head))
     }
 }
 
@@ -320,4 +343,8 @@ impl Pump {
 const IDLE: Duration = Duration::from_secs(300);
 /// How long an upstream may go on after the client has left, for the recording's sake.
 const AFTER_CLIENT_LEFT: Duration = Duration::from_secs(2);
+/// How long a client may take to send the rest of a request that was answered before its end.
+const AFTER_REPLY: Duration = Duration::from_secs(2);
+/// No honest server sends more interim responses than this before its answer.
+const MOST_HINTS: usize = 16;
 const WORTH_A_THREAD: u64 = 256 * 1024;

@@ -1,12 +1,13 @@
 //! One request: from the cassette, from upstream, or refused.
 
-use std::{collections::VecDeque, future, sync::Arc};
+use std::{collections::VecDeque, future, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use cassettes::{Decision, Head, Plan, Scrubber, Step};
+use cassettes::{Decision, Head, Plan, Step};
 use exchange::{Fault, Headers, Outcome, Request, Url};
 use http::{Response, StatusCode, Version};
 use hyper::body::Incoming;
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
     abort::{Abort, Aborted},
@@ -30,7 +31,12 @@ pub(crate) struct Client {
     pub(crate) session: Arc<Session>,
     pub(crate) upstream: Option<Upstream>,
     pub(crate) breaker: Breaker,
+    /// Held for as long as anything of the connection lives, a tunnel through it too.
+    pub(crate) _permit: Permit,
 }
+
+/// One of the connections that we serve at a time.
+pub(crate) type Permit = Arc<OwnedSemaphorePermit>;
 
 /// One request while it is being answered.
 pub(crate) struct Asking {
@@ -87,22 +93,23 @@ pub(crate) async fn handle(
             let report = asking.call.missed(Why::Denied);
             return Ok(answers::miss(&report, &asking.origin.host));
         }
-        HostPolicy::Live => return forward::live(&client, asking, request).await,
+        HostPolicy::Live => return Box::pin(forward::live(&client, asking, request)).await,
         HostPolicy::Follow => {}
     }
+    // All but the most travelled way are boxed: hyper moves this future about for every request, whatever its size.
     match session.mode() {
         Mode::Replay => replay(&client, asking, request).await,
-        Mode::Auto if is_websocket => websocket::auto(&client, asking, request).await,
-        Mode::Auto => auto(&client, asking, request).await,
+        Mode::Auto if is_websocket => Box::pin(websocket::auto(&client, asking, request)).await,
+        Mode::Auto => Box::pin(auto(&client, asking, request)).await,
         Mode::Record => match session.broken() {
             Some(reason) => Ok(answers::broken(&reason)),
-            None if is_websocket => websocket::record(&client, asking, request).await,
+            None if is_websocket => Box::pin(websocket::record(&client, asking, request)).await,
             None => {
                 let upload = Upload::new(request, session.max_body(), asking.call.began());
-                forward::record(&client, asking, upload).await
+                Box::pin(forward::record(&client, asking, upload)).await
             }
         },
-        Mode::Passthrough => forward::live(&client, asking, request).await,
+        Mode::Passthrough => Box::pin(forward::live(&client, asking, request)).await,
     }
 }
 
@@ -114,12 +121,14 @@ async fn replay(
     let handshake = websocket::Handshake::of(&mut request);
     let upload = Upload::new(request, client.session.max_body(), asking.call.began());
     let (capture, trailers) = upload.read_all().await?;
-    let live = Scrubber::new().request(asking.asked.with(capture, Extent::Whole, trailers));
+    let live = client.session.scrubber().request(asking.asked.with(capture, Extent::Whole, trailers));
     match client.session.decide(asking.call.seq(), &live) {
         Some(Decision::Play { ticket, exchange, plan }) => {
             let guard = DeliveryGuard::new(ticket, asking.call, exchange);
             match handshake {
-                Some(handshake) => websocket::replay(client, handshake, plan, guard, asking.abort).await,
+                Some(handshake) => {
+                    Box::pin(websocket::replay(client, handshake, plan, guard, asking.abort)).await
+                }
                 None => perform(plan, guard, asking.abort).await,
             }
         }
@@ -140,7 +149,8 @@ async fn auto(
     upload.buffer().await?;
     // A body too large to keep is not on the cassette either.
     if let Some((capture, trailers)) = upload.copy() {
-        let live = Scrubber::new().request(asking.asked.clone().with(capture, Extent::Whole, trailers));
+        let live =
+            client.session.scrubber().request(asking.asked.clone().with(capture, Extent::Whole, trailers));
         if let Some(Decision::Play { ticket, exchange, plan }) =
             client.session.decide(asking.call.seq(), &live)
         {
@@ -174,17 +184,25 @@ pub(crate) async fn perform(
                 guard.delivered();
                 return Err(abort.now(fault));
             }
-            Step::Linger => {
+            Step::Linger(limit) => {
                 guard.playing(Outcome::Fault(Fault::Stalled));
                 guard.delivered();
-                // Ends when the client gives up: hyper drops this future then.
-                future::pending::<()>().await;
+                linger(limit).await;
+                return Err(abort.now(Fault::Closed));
             }
             Step::Data(_) | Step::Trailers(_) | Step::Finish | Step::Converse(_) => break,
         }
     }
     // A plan starts with a head or a fault; one without says nothing at all.
     Err(abort.now(Fault::Closed))
+}
+
+/// Ends early when the client gives up: hyper drops this future then.
+async fn linger(limit: Option<Duration>) {
+    match limit {
+        Some(limit) => tokio::time::sleep(limit).await,
+        None => future::pending().await,
+    }
 }
 
 fn body_of(

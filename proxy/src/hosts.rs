@@ -33,11 +33,16 @@ impl HostRules {
 }
 
 impl HostGlob {
-    /// `None` for a star anywhere but in front.
+    /// `None` for anything else: a port, or a star that is not a whole label in front.
     pub fn parse(text: &str) -> Option<Self> {
-        let name = text.strip_prefix("*.").or_else(|| text.strip_prefix('*')).unwrap_or(text);
-        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-._:".contains(c));
-        (!text.is_empty() && plain).then(|| Self(text.to_ascii_lowercase()))
+        let name = text.strip_prefix("*.").unwrap_or(text);
+        let is_name = || {
+            let label =
+                |l: &str| !l.is_empty() && l.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+            name.split('.').all(label)
+        };
+        let is_address = text.parse::<std::net::IpAddr>().is_ok();
+        (text == "*" || is_address || is_name()).then(|| Self(text.to_ascii_lowercase()))
     }
 
     fn matches(&self, host: &str) -> bool {
@@ -64,6 +69,9 @@ mod tests {
         assert_eq!(rules.of("api.github.com"), HostPolicy::Follow);
         assert_eq!(rules.of("uploads.github.com"), HostPolicy::Live);
         assert_eq!(rules.of("github.com"), HostPolicy::Deny);
-        assert!(HostGlob::parse("api.*.com").is_none());
+        for wrong in ["", "api.*.com", "*github.com", "api.github.com:8443", "a..b", "https://a"] {
+            assert_eq!(HostGlob::parse(wrong), None, "{wrong}");
+        }
+        assert!(HostGlob::parse("::1").is_some());
     }
 }

@@ -1,14 +1,14 @@
 //! Listeners, connections, and the four ways in which clients speak to a proxy.
 
 use std::{
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr, UdpSocket},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use certs::Minter;
 use exchange::Scheme;
-use http::{Method, Request, Response, Uri};
+use http::{Method, Request, Response, Uri, Version};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -29,10 +29,10 @@ use crate::{
     answers,
     body::ReplyBody,
     convert::Origin,
-    handler::{self, Client},
+    handler::{self, Client, Permit},
     session::{Session, forwards},
     upstream::{BoxError, Upstream, UpstreamConfig},
-    wire::{Breaker, Wire},
+    wire::Wire,
 };
 
 /// What a proxy needs to start.
@@ -73,9 +73,10 @@ impl Listening {
     pub(crate) fn is_ours(&self, address: SocketAddr) -> bool {
         let ours = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ours.iter().any(|o| {
-            let same_host = o.ip() == address.ip()
-                || (o.ip().is_unspecified() || address.ip().is_unspecified())
-                || (o.ip().to_canonical() == address.ip().to_canonical());
+            let (ours, theirs) = (o.ip().to_canonical(), address.ip().to_canonical());
+            let same_host = ours == theirs
+                || (theirs.is_unspecified() && (ours.is_loopback() || ours.is_unspecified()))
+                || (ours.is_unspecified() && is_of_this_machine(theirs));
             o.port() == address.port() && same_host
         })
     }
@@ -119,12 +120,11 @@ impl Proxy {
         &self.session
     }
 
-    /// Stops listening, lets replies that are being recorded come to an end, and gives the session back.
+    /// Lets replies that are being recorded come to an end, stops listening, and gives the session back.
     pub async fn stop(self) -> Arc<Session> {
         self.session.settle(SETTLE).await;
         // Clients that are still connected lose us now; what they were being sent is kept as far as it came.
         self.stop.cancel();
-        self.session.settle(SETTLE).await;
         self.session.drain(SETTLE).await;
         Arc::clone(&self.session)
     }
@@ -134,6 +134,11 @@ impl Drop for Proxy {
     fn drop(&mut self) {
         self.stop.cancel();
     }
+}
+
+/// An address that a socket can be bound to is one of ours.
+fn is_of_this_machine(ip: IpAddr) -> bool {
+    ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok()
 }
 
 struct Shared {
@@ -180,21 +185,23 @@ async fn accept(listener: TcpListener, reverse: Option<Origin>, shared: Arc<Shar
         tokio::spawn(async move {
             let stop = shared.stop.clone();
             tokio::select! {
-                () = connection(stream, reverse, shared) => {}
+                () = connection(stream, reverse, shared, Arc::new(permit)) => {}
                 () = stop.cancelled() => {}
             }
-            drop(permit);
         });
     }
 }
 
-async fn connection(stream: TcpStream, reverse: Option<Origin>, shared: Arc<Shared>) {
+async fn connection(stream: TcpStream, reverse: Option<Origin>, shared: Arc<Shared>, permit: Permit) {
     let wire = Wire::new(stream);
-    let breaker = wire.breaker();
-    match reverse {
-        Some(origin) => serve(wire, breaker, Entry::Reverse(origin), shared).await,
-        None => serve(wire, breaker, Entry::Proxy, shared).await,
-    }
+    let client = Client {
+        session: Arc::clone(&shared.session),
+        upstream: shared.upstream.clone(),
+        breaker: wire.breaker(),
+        _permit: permit,
+    };
+    let entry = reverse.map_or(Entry::Proxy, Entry::Reverse);
+    serve(wire, client, entry, shared).await;
 }
 
 /// How a request came to us, which tells where it is going.
@@ -208,11 +215,10 @@ enum Entry {
     Reverse(Origin),
 }
 
-async fn serve<I>(io: I, breaker: Breaker, entry: Entry, shared: Arc<Shared>)
+async fn serve<I>(io: I, client: Client, entry: Entry, shared: Arc<Shared>)
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let client = Client { session: Arc::clone(&shared.session), upstream: shared.upstream.clone(), breaker };
     let service = service_fn(move |request: Request<Incoming>| {
         let (client, entry, shared) = (client.clone(), entry.clone(), Arc::clone(&shared));
         async move { route(client, entry, shared, request).await }
@@ -224,7 +230,6 @@ where
         // It would also close idle keep-alive connections, which clients race against.
         .header_read_timeout(None)
         .half_close(true)
-        .max_headers(MAX_HEADERS)
         .auto_date_header(false);
     builder
         .http2()
@@ -247,6 +252,9 @@ async fn route(
 ) -> Result<Response<ReplyBody>, Aborted> {
     match entry {
         Entry::Proxy if request.method() == Method::CONNECT => Ok(connect(client, shared, request)),
+        _ if request.method() == Method::CONNECT => {
+            Ok(answers::bad_request("CONNECT only opens a tunnel to this proxy"))
+        }
         Entry::Proxy => match absolute_origin(request.uri()) {
             Some(origin) => handler::handle(client, origin, request).await,
             None => Ok(answers::bad_request(
@@ -267,32 +275,34 @@ fn connect(client: Client, shared: Arc<Shared>, request: Request<Incoming>) -> R
     let Some((host, port)) = target.filter(|(host, _)| !host.is_empty()) else {
         return answers::bad_request("CONNECT needs HOST:PORT");
     };
-    let breaker = client.breaker.clone();
+    if request.version() == Version::HTTP_2 {
+        return answers::not_served("CONNECT over HTTP/2");
+    }
     tokio::spawn(async move {
         let stop = shared.stop.clone();
         let Ok(upgraded) = hyper::upgrade::on(request).await else {
             return;
         };
         let Ok(parts) = auto::upgrade::downcast::<TokioIo<Wire>>(upgraded) else {
-            tracing::debug!("CONNECT over HTTP/2 is not served");
             return;
         };
         let mut wire = parts.io.into_inner();
         wire.unread(parts.read_buf);
         tokio::select! {
-            () = tunnel(wire, breaker, &host, port, shared) => {}
+            () = tunnel(wire, client, &host, port, shared) => {}
             () = stop.cancelled() => {}
         }
     });
     Response::new(ReplyBody::empty())
 }
 
-async fn tunnel(mut wire: Wire, breaker: Breaker, host: &str, port: u16, shared: Arc<Shared>) {
-    match wire.peek().await {
+async fn tunnel(mut wire: Wire, client: Client, host: &str, port: u16, shared: Arc<Shared>) {
+    let Ok(first) = tokio::time::timeout(SILENCE, wire.peek()).await else { return };
+    match first {
         Ok(Some(TLS_HANDSHAKE)) => {
             let origin = Origin::new(Scheme::Https, host, Some(port));
             match tokio::time::timeout(HANDSHAKE, accept_tls(wire, &origin, &shared.minter)).await {
-                Ok(Ok(stream)) => serve(stream, breaker, Entry::Tunnel(origin), shared).await,
+                Ok(Ok(stream)) => serve(stream, client, Entry::Tunnel(origin), shared).await,
                 Ok(Err(error)) => {
                     tracing::debug!(host, %error, "TLS handshake with the client failed");
                 }
@@ -302,7 +312,7 @@ async fn tunnel(mut wire: Wire, breaker: Breaker, host: &str, port: u16, shared:
         // Some clients tunnel plain HTTP too.
         Ok(Some(_)) => {
             let origin = Origin::new(Scheme::Http, host, Some(port));
-            serve(wire, breaker, Entry::Tunnel(origin), shared).await;
+            serve(wire, client, Entry::Tunnel(origin), shared).await;
         }
         Ok(None) | Err(_) => {}
     }
@@ -327,7 +337,13 @@ fn absolute_origin(uri: &Uri) -> Option<Origin> {
         "https" | "wss" => Scheme::Https,
         _ => return None,
     };
-    Some(Origin::new(scheme, uri.host()?, uri.port_u16()))
+    // A port that is written and is none must not become the default one.
+    let port = match uri.port() {
+        Some(port) => Some(port.as_str().parse::<u16>().ok()?),
+        None if uri.authority()?.as_str().rsplit(']').next()?.contains(':') => return None,
+        None => None,
+    };
+    Some(Origin::new(scheme, uri.host()?, port))
 }
 
 fn inner_host(request: &Request<Incoming>) -> Option<String> {
@@ -337,6 +353,9 @@ fn inner_host(request: &Request<Incoming>) -> Option<String> {
 
 /// Whether a `host` value names the origin that the tunnel leads to.
 fn names(inner: &str, origin: &Origin) -> bool {
+    if inner == origin.host {
+        return true;
+    }
     let inner = inner.rsplit_once('@').map_or(inner, |(_, host)| host);
     let Ok(inner) = inner.parse::<http::uri::Authority>() else {
         return false;
@@ -346,10 +365,11 @@ fn names(inner: &str, origin: &Origin) -> bool {
 }
 
 const TLS_HANDSHAKE: u8 = 0x16;
+/// How long an open tunnel may stay silent before its first byte. Some clients open one ahead of need.
+const SILENCE: Duration = Duration::from_secs(300);
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// How long the end of a run waits for replies that are still coming.
 const SETTLE: Duration = Duration::from_secs(3);
 const MAX_CONNECTIONS: usize = 512;
 const MAX_STREAMS: u32 = 100;
-const MAX_HEADERS: usize = 256;
 const MAX_HEADER_LIST: u32 = 64 << 10;

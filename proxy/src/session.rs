@@ -10,12 +10,15 @@ use std::{
 };
 
 use cassettes::{
-    Decision, Delivery, Miss, Player, Scrubbed, Scrubber, Ticket,
+    Decision, Delivery, Index, Miss, Player, Scrubbed, Scrubber, Ticket,
     store::{Journal, StoreError},
 };
-use exchange::{Body, Call, Content, Exchange, Fault, Outcome, Provenance, Request, Url};
+use exchange::{Body, Call, Content, End, Exchange, Fault, Outcome, Provenance, Request, Url};
 use matchers::Difference;
-use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
+use tokio_util::{
+    sync::CancellationToken,
+    task::{TaskTracker, task_tracker::TaskTrackerToken},
+};
 
 use crate::hosts::HostRules;
 
@@ -39,6 +42,8 @@ pub struct SessionConfig {
     pub player: Option<Player>,
     pub journal: Option<Journal>,
     pub hosts: HostRules,
+    /// Request headers that count when requests are compared, and so are kept.
+    pub compared: Vec<String>,
     /// Bodies above this are passed on but not kept.
     pub max_body: usize,
     pub observer: Option<Observer>,
@@ -54,11 +59,17 @@ pub struct Session {
     started: Instant,
     calls: AtomicU32,
     player: Option<Mutex<Player>>,
+    index: Option<Arc<Index>>,
+    compared: Vec<String>,
+    /// Knows the secrets of the whole run, so that each keeps its name.
+    scrubber: Mutex<Scrubber>,
     /// `None` when nothing is recorded, or no longer.
-    recorder: Mutex<Option<Recorder>>,
+    journal: Mutex<Option<Journal>>,
     notes: Mutex<Notes>,
     observer: Option<Observer>,
     tasks: TaskTracker,
+    /// Told when the session ends, to whoever would go on for ever.
+    ending: CancellationToken,
     /// Calls that have not ended.
     open: TaskTracker,
 }
@@ -112,12 +123,6 @@ pub struct Summary {
     pub broken: Option<String>,
 }
 
-#[derive(Debug)]
-struct Recorder {
-    scrubber: Scrubber,
-    journal: Journal,
-}
-
 #[derive(Debug, Default)]
 struct Notes {
     played: u32,
@@ -132,18 +137,21 @@ struct Notes {
 
 impl Session {
     pub fn new(config: SessionConfig) -> Self {
-        let recorder = config.journal.map(|journal| Recorder { scrubber: Scrubber::new(), journal });
         Self {
             mode: config.mode,
             hosts: config.hosts,
             max_body: config.max_body,
             started: Instant::now(),
             calls: AtomicU32::new(0),
+            index: config.player.as_ref().map(|player| Arc::clone(player.index())),
             player: config.player.map(Mutex::new),
-            recorder: Mutex::new(recorder),
+            scrubber: Mutex::new(Scrubber::keeping(&config.compared)),
+            compared: config.compared,
+            journal: Mutex::new(config.journal),
             notes: Mutex::default(),
             observer: config.observer,
             tasks: TaskTracker::new(),
+            ending: CancellationToken::new(),
             open: TaskTracker::new(),
         }
     }
@@ -176,15 +184,23 @@ impl Session {
         let _ = tokio::time::timeout(limit, self.tasks.wait()).await;
     }
 
-    /// Waits until every call has ended, for so long at the most.
+    /// Tells conversations to end, and waits until every call has, for so long at the most.
     pub async fn drain(&self, limit: Duration) {
+        self.ending.cancel();
         self.open.close();
-        let _ = tokio::time::timeout(limit, self.open.wait()).await;
+        if tokio::time::timeout(limit, self.open.wait()).await.is_err() {
+            let count = self.open.len();
+            self.warn(format!("{count} calls did not end and are not accounted for"));
+        }
+    }
+
+    pub(crate) fn ending(&self) -> &CancellationToken {
+        &self.ending
     }
 
     /// Ends recording and gives the journal back.
     pub fn take_journal(&self) -> Option<Journal> {
-        lock(&self.recorder).take().map(|recorder| recorder.journal)
+        lock(&self.journal).take()
     }
 
     pub(crate) fn hosts(&self) -> &HostRules {
@@ -208,32 +224,63 @@ impl Session {
     }
 
     pub(crate) fn decide(&self, call: u32, request: &Scrubbed<Request>) -> Option<Decision> {
-        self.player.as_ref().map(|player| lock(player).decide(call, request))
+        let live = self.index.as_ref()?.read(request);
+        self.player.as_ref().map(|player| lock(player).choose(call, request, &live))
     }
 
     pub(crate) fn policy(&self) -> matchers::Policy {
-        self.player.as_ref().map(|player| lock(player).policy().clone()).unwrap_or_default()
+        self.index.as_ref().map(|index| index.policy().clone()).unwrap_or_default()
     }
 
     pub(crate) fn settle_ticket(&self, ticket: Ticket, delivery: Delivery) {
         if let Some(player) = &self.player {
             lock(player).settle(ticket, delivery);
         }
+        if delivery == Delivery::Whole {
+            lock(&self.notes).played += 1;
+        }
+    }
+
+    /// For a live request that is only compared: it needs no stable numbers.
+    pub(crate) fn scrubber(&self) -> Scrubber {
+        Scrubber::keeping(&self.compared)
     }
 
     /// Scrubs an exchange and writes it to the journal. When this returns, killing the process loses it no more.
     pub(crate) fn keep(&self, call: u32, exchange: Exchange) -> Result<(), StoreError> {
-        let mut recorder = lock(&self.recorder);
-        let Some(Recorder { scrubber, journal }) = &mut *recorder else { return Ok(()) };
-        let scrubbed = scrubber.exchange(exchange);
+        let scrubbed = lock(&self.scrubber).exchange(exchange);
         self.note_omissions(call, &scrubbed);
-        let kept = journal.append(u64::from(call), &scrubbed);
+        if !self.is_worth_keeping(call, &scrubbed) {
+            return Ok(());
+        }
+        // Formatted before anybody has to wait for the journal.
+        let entry = Journal::entry(&scrubbed);
+        let Some(kept) = lock(&self.journal).as_mut().map(|j| j.append_entry(u64::from(call), &entry)) else {
+            return Ok(());
+        };
         let mut notes = lock(&self.notes);
         match &kept {
             Ok(()) => notes.recorded += 1,
             Err(error) => notes.broken = Some(error.to_string()),
         }
         kept
+    }
+
+    /// What broke off is a recording like any other when somebody records. Where only what is missing is filled in,
+    /// it would stand in the way of the real answer from then on.
+    fn is_worth_keeping(&self, call: u32, exchange: &Scrubbed<Exchange>) -> bool {
+        let what = format!("call {call}: {} {}", exchange.request.method, exchange.request.url);
+        let end = exchange.reply.response().map(|r| r.end);
+        if end == Some(End::ClientLeft) && exchange.reply.status() != Some(101) {
+            self.warn(format!(
+                "{what}: the program left before the reply was whole, and the recording ends there"
+            ));
+        }
+        let is_whole = end == Some(End::Whole) || exchange.reply.status() == Some(101);
+        if self.mode == Mode::Auto && !is_whole {
+            self.warn(format!("{what} broke off and is not kept"));
+        }
+        self.mode != Mode::Auto || is_whole
     }
 
     fn note_omissions(&self, call: u32, exchange: &Scrubbed<Exchange>) {
@@ -277,20 +324,6 @@ impl Session {
             notes.faults.push(report);
         }
     }
-
-    pub(crate) fn report_call(&self, call: &Call) {
-        {
-            let mut notes = lock(&self.notes);
-            match call.provenance {
-                Provenance::Cassette => notes.played += 1,
-                Provenance::Live | Provenance::Tunnel => notes.live += 1,
-                Provenance::Miss => {}
-            }
-        }
-        if let Some(Observer(observe)) = &self.observer {
-            observe(call);
-        }
-    }
 }
 
 impl fmt::Debug for Session {
@@ -308,30 +341,31 @@ impl fmt::Debug for Observer {
 /// A call in the making. Told to the session when it ends, however it ends.
 pub(crate) struct CallInHand {
     session: Arc<Session>,
-    call: Call,
+    seq: u32,
+    at: Duration,
     began: Instant,
+    method: String,
+    url: Url,
+    answer: (Provenance, Option<u32>, Outcome),
     _open: TaskTrackerToken,
 }
 
 impl CallInHand {
     pub(crate) fn new(session: Arc<Session>, method: &str, url: Url) -> Self {
-        let call = Call {
+        Self {
             seq: session.next_call(),
             at: session.elapsed(),
-            took: Duration::ZERO,
-            provenance: Provenance::Miss,
-            exchange: None,
+            began: Instant::now(),
             method: method.to_owned(),
-            // A fresh scrubber: a line that a person reads needs no stable numbers.
-            url: Scrubber::new().url(url).to_string(),
-            outcome: Outcome::Fault(Fault::Stalled),
-        };
-        let open = session.open.token();
-        Self { session, call, began: Instant::now(), _open: open }
+            url,
+            answer: (Provenance::Miss, None, Outcome::Fault(Fault::Stalled)),
+            _open: session.open.token(),
+            session,
+        }
     }
 
     pub(crate) fn seq(&self) -> u32 {
-        self.call.seq
+        self.seq
     }
 
     pub(crate) fn began(&self) -> Instant {
@@ -339,7 +373,7 @@ impl CallInHand {
     }
 
     pub(crate) fn at(&self) -> Duration {
-        self.call.at
+        self.at
     }
 
     pub(crate) fn session(&self) -> &Arc<Session> {
@@ -347,41 +381,48 @@ impl CallInHand {
     }
 
     pub(crate) fn answered(&mut self, provenance: Provenance, exchange: Option<u32>, outcome: Outcome) {
-        self.call.provenance = provenance;
-        self.call.exchange = exchange;
-        self.call.outcome = outcome;
+        self.answer = (provenance, exchange, outcome);
     }
 
     pub(crate) fn missed(&mut self, why: Why) -> MissReport {
         let outcome =
             if why == Why::Denied { Outcome::Denied } else { Outcome::Status(crate::answers::MISS) };
         self.answered(Provenance::Miss, None, outcome);
-        let report = MissReport {
-            call: self.call.seq,
-            method: self.call.method.clone(),
-            url: self.call.url.clone(),
-            why,
-        };
+        let report = MissReport { call: self.seq, method: self.method.clone(), url: self.shown_url(), why };
         self.session.report_miss(report.clone());
         report
     }
 
     pub(crate) fn failed(&mut self, fault: Fault, detail: String) {
         self.answered(Provenance::Live, None, Outcome::Fault(fault));
-        self.session.report_fault(FaultReport {
-            call: self.call.seq,
-            method: self.call.method.clone(),
-            url: self.call.url.clone(),
-            fault,
-            detail,
-        });
+        let (method, url) = (self.method.clone(), self.shown_url());
+        self.session.report_fault(FaultReport { call: self.seq, method, url, fault, detail });
+    }
+
+    /// A fresh scrubber: a line that a person reads needs no stable numbers.
+    fn shown_url(&self) -> String {
+        Scrubber::new().url(self.url.clone()).to_string()
     }
 }
 
 impl Drop for CallInHand {
     fn drop(&mut self) {
-        self.call.took = self.began.elapsed();
-        self.session.report_call(&self.call);
+        let (provenance, exchange, outcome) = self.answer;
+        if provenance == Provenance::Live {
+            lock(&self.session.notes).live += 1;
+        }
+        if let Some(Observer(observe)) = &self.session.observer {
+            observe(&Call {
+                seq: self.seq,
+                at: self.at,
+                took: self.began.elapsed(),
+                provenance,
+                exchange,
+                method: std::mem::take(&mut self.method),
+                url: self.shown_url(),
+                outcome,
+            });
+        }
     }
 }
 

@@ -3,9 +3,9 @@
 use std::{
     collections::VecDeque,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -13,9 +13,10 @@ use exchange::Headers;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use tokio::sync::Notify;
 
 use crate::{
-    capture::Capture,
+    capture::{Capture, Extent},
     convert::{self, Upgrade},
 };
 
@@ -24,24 +25,42 @@ use crate::{
 pub(crate) struct Upload {
     ahead: VecDeque<Frame<Bytes>>,
     rest: Option<Incoming>,
-    copy: Arc<Mutex<Copy>>,
+    shared: Arc<Shared>,
     limit: usize,
     start: Instant,
 }
 
 /// What has been seen of the body so far.
 #[derive(Debug)]
-pub(crate) struct Copy {
+struct Copy {
     capture: Capture,
     trailers: Headers,
+    progress: Progress,
+}
+
+#[derive(Debug)]
+enum Progress {
+    /// Whoever sends it on is still reading.
+    Going,
+    /// Given up before its end: an upstream that fails or answers early does not read what is left.
+    GivenUp(Incoming),
+    Ended,
+}
+
+#[derive(Debug)]
+struct Shared {
+    copy: Mutex<Copy>,
+    changed: Notify,
 }
 
 impl Upload {
     pub(crate) fn new(request: http::Request<Incoming>, limit: usize, start: Instant) -> Self {
-        let copy = Copy { capture: Capture::new(limit, start), trailers: Headers::new() };
         let body = request.into_body();
         let rest = (!body.is_end_stream()).then_some(body);
-        Self { ahead: VecDeque::new(), rest, copy: Arc::new(Mutex::new(copy)), limit, start }
+        let progress = if rest.is_some() { Progress::Going } else { Progress::Ended };
+        let copy = Copy { capture: Capture::new(limit, start), trailers: Headers::new(), progress };
+        let shared = Arc::new(Shared { copy: Mutex::new(copy), changed: Notify::new() });
+        Self { ahead: VecDeque::new(), rest, shared, limit, start }
     }
 
     /// Reads to the end and keeps only the copy.
@@ -60,10 +79,13 @@ impl Upload {
             match rest.frame().await.transpose()? {
                 Some(frame) => {
                     size += frame.data_ref().map_or(0, Bytes::len);
-                    note(&self.copy, &frame);
+                    self.shared.note(&frame);
                     self.ahead.push_back(frame);
                 }
-                None => self.rest = None,
+                None => {
+                    self.rest = None;
+                    self.shared.set(Progress::Ended);
+                }
             }
         }
         Ok(())
@@ -78,13 +100,13 @@ impl Upload {
         for data in self.ahead.iter().filter_map(Frame::data_ref) {
             capture.push(data, self.start);
         }
-        let trailers = self.copy.lock().unwrap_or_else(PoisonError::into_inner).trailers.clone();
+        let trailers = self.shared.lock().trailers.clone();
         Some((capture, trailers))
     }
 
     /// A handle on the copy that outlives the upload.
     pub(crate) fn handle(&self) -> CopyHandle {
-        CopyHandle { copy: Arc::clone(&self.copy), limit: self.limit, start: self.start }
+        CopyHandle { shared: Arc::clone(&self.shared), limit: self.limit, start: self.start }
     }
 
     fn taken(&self) -> (Capture, Headers) {
@@ -95,16 +117,73 @@ impl Upload {
 /// Gives the copy once the exchange is over.
 #[derive(Debug)]
 pub(crate) struct CopyHandle {
-    copy: Arc<Mutex<Copy>>,
+    shared: Arc<Shared>,
     limit: usize,
     start: Instant,
 }
 
 impl CopyHandle {
     pub(crate) fn take(&self) -> (Capture, Headers) {
-        let mut copy = self.copy.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut copy = self.shared.lock();
         let capture = std::mem::replace(&mut copy.capture, Capture::new(self.limit, self.start));
         (capture, std::mem::take(&mut copy.trailers))
+    }
+
+    /// Reads what is left of the body, for the recording's sake and for a while only. Tells whether it is whole.
+    pub(crate) async fn read_rest(&self, limit: Duration) -> Extent {
+        match tokio::time::timeout(limit, self.shared.read_rest()).await {
+            Ok(Ok(())) => Extent::Whole,
+            Ok(Err(_)) | Err(_) => Extent::Part,
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Copy> {
+        self.copy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, frame: &Frame<Bytes>) {
+        let mut copy = self.lock();
+        if let Some(data) = frame.data_ref() {
+            copy.capture.push(data, Instant::now());
+        }
+        if let Some(trailers) = frame.trailers_ref() {
+            copy.trailers = convert::end_to_end(trailers, Upgrade::Drop);
+        }
+    }
+
+    fn set(&self, progress: Progress) {
+        self.lock().progress = progress;
+        self.changed.notify_one();
+    }
+
+    async fn read_rest(&self) -> Result<(), hyper::Error> {
+        loop {
+            let progress = std::mem::replace(&mut self.lock().progress, Progress::Going);
+            match progress {
+                Progress::Ended => {
+                    self.lock().progress = Progress::Ended;
+                    return Ok(());
+                }
+                Progress::GivenUp(mut body) => {
+                    while let Some(frame) = body.frame().await {
+                        self.note(&frame?);
+                    }
+                    self.lock().progress = Progress::Ended;
+                    return Ok(());
+                }
+                Progress::Going => self.changed.notified().await,
+            }
+        }
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        if let Some(rest) = self.rest.take() {
+            self.shared.set(Progress::GivenUp(rest));
+        }
     }
 }
 
@@ -123,14 +202,19 @@ impl Body for Upload {
         let Some(rest) = &mut this.rest else {
             return Poll::Ready(None);
         };
-        match ready!(Pin::new(rest).poll_frame(cx)) {
+        match ready!(Pin::new(&mut *rest).poll_frame(cx)) {
             Some(Ok(frame)) => {
-                note(&this.copy, &frame);
+                this.shared.note(&frame);
+                if rest.is_end_stream() {
+                    this.rest = None;
+                    this.shared.set(Progress::Ended);
+                }
                 Poll::Ready(Some(Ok(frame)))
             }
             Some(Err(error)) => Poll::Ready(Some(Err(error))),
             None => {
                 this.rest = None;
+                this.shared.set(Progress::Ended);
                 Poll::Ready(None)
             }
         }
@@ -149,15 +233,5 @@ impl Body for Upload {
             hint.set_upper(ahead + upper);
         }
         hint
-    }
-}
-
-fn note(copy: &Mutex<Copy>, frame: &Frame<Bytes>) {
-    let mut copy = copy.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(data) = frame.data_ref() {
-        copy.capture.push(data, Instant::now());
-    }
-    if let Some(trailers) = frame.trailers_ref() {
-        copy.trailers = convert::end_to_end(trailers, Upgrade::Drop);
     }
 }

@@ -69,14 +69,7 @@ impl Upstream {
 
     /// Sends a request over a pooled connection.
     pub(crate) async fn send(&self, request: Request<Outgoing>) -> Result<Response<Incoming>, UpstreamError> {
-        match tokio::time::timeout(self.first_byte_timeout, self.pooled.request(request)).await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(classify(&error)),
-            Err(_) => Err(UpstreamError::Fault {
-                fault: Fault::Stalled,
-                detail: format!("no answer within {} s", self.first_byte_timeout.as_secs()),
-            }),
-        }
+        self.in_time(self.pooled.request(request)).await
     }
 
     /// Sends a request that may switch protocols, over an HTTP/1.1 connection of its own.
@@ -91,7 +84,20 @@ impl Upstream {
             .map_err(|e| classify(&e))?;
         // Owned by the exchange: it ends when the upgraded connection is dropped.
         tokio::spawn(connection.with_upgrades());
-        sender.send_request(request).await.map_err(|e| classify(&e))
+        self.in_time(sender.send_request(request)).await
+    }
+
+    async fn in_time<E: std::error::Error + 'static>(
+        &self,
+        answer: impl Future<Output = Result<Response<Incoming>, E>>,
+    ) -> Result<Response<Incoming>, UpstreamError> {
+        match tokio::time::timeout(self.first_byte_timeout, answer).await {
+            Ok(answered) => answered.map_err(|error| classify(&error)),
+            Err(_) => Err(UpstreamError::Fault {
+                fault: Fault::Stalled,
+                detail: format!("no answer within {} s", self.first_byte_timeout.as_secs()),
+            }),
+        }
     }
 }
 

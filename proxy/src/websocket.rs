@@ -3,11 +3,18 @@
 //! Extensions are not offered to either side, so that what passes is what was said: a compressed message could
 //! neither be scrubbed nor read in a review.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
 
-use cassettes::{Decision, Dialogue, Head, Plan, Scrubber, Step, Turn};
+use cassettes::{Decision, Dialogue, Head, Plan, Step, Turn};
 use exchange::{Body, End, Fault, Header, Headers, Message, Outcome, Peer, Piece, Provenance, Reply};
-use futures_util::{SinkExt, StreamExt};
+use futures_util::{
+    SinkExt, StreamExt,
+    stream::{SplitSink, SplitStream},
+};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
 use http_body_util::Empty;
 use hyper::{body::Incoming, upgrade::OnUpgrade};
@@ -20,6 +27,7 @@ use tokio_tungstenite::{
         protocol::{CloseFrame, Role, WebSocketConfig, frame::coding::CloseCode},
     },
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     abort::{Abort, Aborted},
@@ -104,7 +112,8 @@ pub(crate) async fn auto(
     mut request: Request<Incoming>,
 ) -> Result<Response<ReplyBody>, Aborted> {
     let nothing = Capture::new(0, Instant::now());
-    let live = Scrubber::new().request(asking.asked.clone().with(nothing, Extent::Whole, Headers::new()));
+    let live =
+        client.session.scrubber().request(asking.asked.clone().with(nothing, Extent::Whole, Headers::new()));
     if let Some(Decision::Play { ticket, exchange, plan }) = client.session.decide(asking.call.seq(), &live) {
         let guard = DeliveryGuard::new(ticket, asking.call, exchange);
         return match Handshake::of(&mut request) {
@@ -141,10 +150,10 @@ async fn forward(
     let mut recording = Recording::new(call, asked, copy);
     let mut response = match upstream.upgrade(&origin, out).await {
         Ok(response) => response,
-        Err(error) => return recording.failed(error, &abort),
+        Err(error) => return recording.failed(error, &abort).await,
     };
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-        return recording.respond(response, abort);
+        return recording.respond(response, abort).await;
     }
     let after = recording.call.began().elapsed();
     let from_upstream = hyper::upgrade::on(&mut response);
@@ -152,15 +161,23 @@ async fn forward(
     recording.call.answered(Provenance::Live, None, Outcome::Status(101));
     let (answer, from_client) = handshake.answered(&headers);
     client.session.tasks().spawn(async move {
-        let (Ok(theirs), Ok(ours)) = (from_upstream.await, from_client.await) else { return };
-        let theirs = socket(theirs, Role::Client).await;
-        let ours = socket(ours, Role::Server).await;
         let session = Arc::clone(recording.call.session());
-        let (messages, end, size) = converse(ours, theirs, session.max_body()).await;
-        if size > session.max_body() {
+        let mut talk = Talk::new(session.max_body());
+        let (theirs, ours) = (from_upstream.await, from_client.await);
+        let rest = match (theirs, ours) {
+            (Ok(theirs), Ok(ours)) => {
+                let theirs = socket(theirs, Role::Client).await;
+                let ours = socket(ours, Role::Server).await;
+                talk.carry(ours, theirs, session.ending()).await
+            }
+            (Err(_), _) => Rest::ended(End::Cut(Fault::Closed)),
+            (_, Err(_)) => Rest::ended(End::ClientLeft),
+        };
+        if talk.size > talk.limit {
             session.warn(format!(
-                "call {}: the WebSocket conversation has {size} bytes, more than are kept; its end is not on the cassette",
-                recording.call.seq()
+                "call {}: the WebSocket conversation has {} bytes, more than are kept; its end is not on the cassette",
+                recording.call.seq(),
+                talk.size
             ));
         }
         let reply = Reply::Response(exchange::Response {
@@ -171,10 +188,12 @@ async fn forward(
             informational: Vec::new(),
             body: Body::empty(),
             trailers: Headers::new(),
-            messages,
-            end,
+            messages: talk.messages,
+            end: if talk.size > talk.limit { End::ClientLeft } else { rest.end },
         });
-        let _ = recording.keep(reply, Extent::Whole);
+        // Written down before anybody hears the last word of it.
+        let _ = recording.keep(reply);
+        rest.say(&abort).await;
     });
     Ok(answer)
 }
@@ -187,7 +206,7 @@ pub(crate) async fn replay(
     mut guard: DeliveryGuard,
     abort: Abort,
 ) -> Result<Response<ReplyBody>, Aborted> {
-    let [before @ .., Step::Head(Head { status: 101, headers, .. }), Step::Converse(messages)] =
+    let [before @ .., Step::Head(Head { status: 101, headers, .. }), Step::Converse(messages), end] =
         plan.steps.as_slice()
     else {
         return handler::perform(plan, guard, abort).await;
@@ -200,47 +219,72 @@ pub(crate) async fn replay(
     guard.playing(Outcome::Status(101));
     let (answer, upgrade) = handshake.answered(headers);
     let dialogue = Dialogue::new(messages.clone(), client.session.policy());
+    let cut = if let Step::Abort(fault) = end { Some(*fault) } else { None };
+    let ending = client.session.ending().clone();
     client.session.tasks().spawn(async move {
         let Ok(upgraded) = upgrade.await else { return };
-        perform(socket(upgraded, Role::Server).await, dialogue, guard).await;
+        let socket = socket(upgraded, Role::Server).await;
+        tokio::select! {
+            over = perform(socket, dialogue, guard, cut) => if let (Said::All(_socket), Some(fault)) = (over, cut) {
+                // Dropped together with the socket, which loses its connection for it.
+                drop(abort.now(fault));
+            },
+            () = ending.cancelled() => {}
+        }
     });
     Ok(answer)
 }
 
-async fn perform(mut socket: Socket, mut dialogue: Dialogue, mut guard: DeliveryGuard) {
+/// How far a recorded conversation was played.
+enum Said {
+    /// To its end, and the connection is still open.
+    All(Box<Socket>),
+    /// The client has left or was sent away, or the conversation was closed as recorded.
+    Closed,
+}
+
+async fn perform(
+    mut socket: Socket,
+    mut dialogue: Dialogue,
+    mut guard: DeliveryGuard,
+    cut: Option<Fault>,
+) -> Said {
     loop {
         match dialogue.turn() {
             Turn::Send(message) => {
                 tokio::time::sleep(message.after).await;
                 let is_close = matches!(message.piece, Piece::Close(_));
                 if socket.send(to_wire(&message.piece)).await.is_err() {
-                    return;
+                    return Said::Closed;
                 }
                 dialogue.sent();
                 if is_close {
                     // The client's own close completes the handshake, but the recording is over.
                     guard.delivered();
                     while let Some(Ok(_)) = socket.next().await {}
-                    return;
+                    return Said::Closed;
                 }
             }
             Turn::Listen => {
-                let Some(piece) = next_piece(&mut socket).await else { return };
+                let Some(piece) = next_piece(&mut socket).await else { return Said::Closed };
                 let is_close = matches!(piece, Piece::Close(_));
                 match dialogue.heard(&piece) {
                     Ok(()) => {}
                     // A client that closes where the recorded one went on has left early; its retry starts afresh.
-                    Err(_) if is_close => return,
+                    Err(_) if is_close => return Said::Closed,
                     Err(differences) => {
                         guard.contradicted(differences);
                         let reason = Utf8Bytes::from_static("this message is not on the cassette");
                         let _ = socket.close(Some(CloseFrame { code: CloseCode::Policy, reason })).await;
-                        return;
+                        return Said::Closed;
                     }
                 }
             }
             Turn::Over => {
                 guard.delivered();
+                if cut.is_some() {
+                    return Said::All(Box::new(socket));
+                }
                 // The recording ends here without a close: stay until the client leaves.
                 while let Some(piece) = next_piece(&mut socket).await {
                     if let Err(differences) = dialogue.heard(&piece) {
@@ -248,59 +292,133 @@ async fn perform(mut socket: Socket, mut dialogue: Dialogue, mut guard: Delivery
                             guard.contradicted(differences);
                         }
                         let _ = socket.close(None).await;
-                        return;
+                        return Said::Closed;
                     }
                 }
-                return;
+                return Said::Closed;
             }
         }
     }
 }
 
-/// Carries messages both ways until one side is done. Notes them up to a limit, and gives the size of them all.
-async fn converse(mut client: Socket, mut upstream: Socket, limit: usize) -> (Vec<Message>, End, usize) {
-    let mut messages = Vec::new();
-    let mut size = 0;
-    let mut last = Instant::now();
-    let end = loop {
-        let (from, next) = tokio::select! {
-            next = client.next() => (Peer::Client, next),
-            next = upstream.next() => (Peer::Server, next),
+/// A conversation as it passes.
+struct Talk {
+    messages: Vec<Message>,
+    size: usize,
+    limit: usize,
+    last: Instant,
+}
+
+/// What is left to say once a conversation is over.
+struct Rest {
+    end: End,
+    /// The close, still to be handed on, and whom to.
+    close: Option<(Piece, Socket, Socket)>,
+}
+
+impl Talk {
+    fn new(limit: usize) -> Self {
+        Self { messages: Vec::new(), size: 0, limit, last: Instant::now() }
+    }
+
+    /// Carries messages both ways until one side closes or leaves. Each way has its own pace: a peer that is slow to
+    /// read does not keep the other from being heard.
+    async fn carry(&mut self, client: Socket, upstream: Socket, ending: &CancellationToken) -> Rest {
+        let (mut to_client, mut from_client) = client.split();
+        let (mut to_upstream, mut from_upstream) = upstream.split();
+        let talk = Mutex::new(self);
+        let note =
+            |from: Peer, piece: &Piece| talk.lock().unwrap_or_else(PoisonError::into_inner).note(from, piece);
+        let upwards = one_way(Peer::Client, &mut from_client, &mut to_upstream, &note);
+        let downwards = one_way(Peer::Server, &mut from_upstream, &mut to_client, &note);
+        let over = tokio::select! {
+            over = upwards => over,
+            over = downwards => over,
+            () = ending.cancelled() => Over::Left(Peer::Client),
         };
-        let other = if from == Peer::Client { &mut upstream } else { &mut client };
-        match next {
-            Some(Ok(message)) => {
-                size += message.len();
-                let Some(piece) = from_wire(message) else { continue };
-                let wire = to_wire(&piece);
-                let is_close = matches!(piece, Piece::Close(_));
-                if size <= limit {
-                    let now = Instant::now();
-                    messages.push(Message { from, after: whole_ms(now - last), piece });
-                    last = now;
-                }
-                let sent = other.send(wire).await;
-                if is_close {
-                    let own = if from == Peer::Client { &mut client } else { &mut upstream };
-                    let _ = own.flush().await;
-                }
-                if sent.is_err() || is_close {
-                    break End::Whole;
-                }
+        let (Ok(client), Ok(upstream)) = (from_client.reunite(to_client), from_upstream.reunite(to_upstream))
+        else {
+            return Rest::ended(End::Whole);
+        };
+        match over {
+            Over::Closed(Peer::Client, piece) => {
+                Rest { end: End::Whole, close: Some((piece, client, upstream)) }
             }
-            Some(Err(_)) | None if from == Peer::Client => {
-                let _ = upstream.close(None).await;
-                break End::ClientLeft;
+            Over::Closed(Peer::Server, piece) => {
+                Rest { end: End::Whole, close: Some((piece, upstream, client)) }
             }
-            Some(Err(tungstenite::Error::Io(error)))
-                if error.kind() == std::io::ErrorKind::ConnectionReset =>
-            {
-                break End::Cut(Fault::Reset);
-            }
-            Some(Err(_)) | None => break End::Cut(Fault::Closed),
+            Over::Left(Peer::Client) => Rest::ended(End::ClientLeft),
+            Over::Left(Peer::Server) => Rest::ended(End::Cut(Fault::Closed)),
+            Over::Reset => Rest::ended(End::Cut(Fault::Reset)),
         }
-    };
-    (messages, if size > limit { End::ClientLeft } else { end }, size)
+    }
+
+    fn note(&mut self, from: Peer, piece: &Piece) {
+        let bytes = match piece {
+            Piece::Text(text) => text.len(),
+            Piece::Binary(bytes) => bytes.len(),
+            Piece::Close(_) => 0,
+        };
+        // A message costs memory even when it says nothing.
+        self.size += bytes + MESSAGE;
+        if self.size <= self.limit {
+            let now = Instant::now();
+            self.messages.push(Message { from, after: whole_ms(now - self.last), piece: piece.clone() });
+            self.last = now;
+        }
+    }
+}
+
+impl Rest {
+    fn ended(end: End) -> Self {
+        Self { end, close: None }
+    }
+
+    async fn say(self, abort: &Abort) {
+        match (self.close, self.end) {
+            (Some((piece, mut from, mut to)), _) => {
+                let _ = to.send(to_wire(&piece)).await;
+                // tungstenite has the answer to a close ready; it goes out with a flush.
+                let _ = from.flush().await;
+            }
+            (None, End::Cut(fault)) => drop(abort.now(fault)),
+            (None, _) => {}
+        }
+    }
+}
+
+/// How one way of a conversation came to its end.
+enum Over {
+    Closed(Peer, Piece),
+    Left(Peer),
+    Reset,
+}
+
+async fn one_way(
+    from: Peer,
+    source: &mut SplitStream<Socket>,
+    sink: &mut SplitSink<Socket, tungstenite::Message>,
+    note: &impl Fn(Peer, &Piece),
+) -> Over {
+    loop {
+        let message = match source.next().await {
+            Some(Ok(message)) => message,
+            Some(Err(tungstenite::Error::Io(error)))
+                if from == Peer::Server && error.kind() == io::ErrorKind::ConnectionReset =>
+            {
+                return Over::Reset;
+            }
+            Some(Err(_)) | None => return Over::Left(from),
+        };
+        let Some(piece) = from_wire(message) else { continue };
+        note(from, &piece);
+        if matches!(piece, Piece::Close(_)) {
+            return Over::Closed(from, piece);
+        }
+        if sink.send(to_wire(&piece)).await.is_err() {
+            return Over::Left(if from == Peer::Client { Peer::Server } else { Peer::Client });
+        }
+    }
 }
 
 async fn next_piece(socket: &mut Socket) -> Option<Piece> {
@@ -361,3 +479,5 @@ fn reply_headers(map: &HeaderMap) -> Headers {
 }
 
 const MAX_MESSAGE: usize = 64 << 20;
+/// About what one message takes beside its bytes.
+const MESSAGE: usize = 64;

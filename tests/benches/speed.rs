@@ -50,10 +50,10 @@ impl Parts<'_> {
 }
 
 fn measure(parts: &Parts<'_>) {
-    let began = Instant::now();
     let folder = TempDir::with_prefix("speed-").expect("a temporary folder");
     let wiretape = Wiretape::find(folder.path());
     let mitmproxy = Mitmproxy::find(folder.path());
+    let began = Instant::now();
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime for the clients");
     let bare = Bare::start(folder.path());

@@ -483,7 +483,7 @@ fn a_proxy_says_where_it_is_and_what_passes() {
     running.wait_for(Stream::Stderr, |line| line.contains("eval").then_some(()));
     sandbox
         .program("curl")
-        .args(["-sSk", "-o", "/dev/null", "-x", &proxy, "https://faults.test/status/404?key=word"])
+        .args(["-sSk", "-o", "/dev/null", "-x", &proxy, "https://faults.test/status/404?token=word"])
         .run()
         .exits(0);
     running.terminate();
@@ -501,7 +501,7 @@ fn a_proxy_says_where_it_is_and_what_passes() {
     }
     assert_eq!(lines.next(), Some(&*format!("  in another shell: eval \"$(wiretape env --port {port})\"")));
     let call = lines.next().unwrap();
-    let expected = "   1  GET https://faults.test/status/404?key={{redacted:query:1}} 404 ";
+    let expected = "   1  GET https://faults.test/status/404?token={{redacted:query:1}} 404 ";
     assert!(call.starts_with(expected), "{call}");
     assert_eq!(
         timeless(&format!("{}\n", lines.next().unwrap())),

@@ -148,8 +148,8 @@ impl Reader<'_> {
 
 fn write_content<'a>(body: &'a Body, headers: &Headers, writer: &mut Writer<'_>) -> Entries<'a> {
     // Frames that do not cover the content would read as another content.
-    let covered: u64 = body.frames.iter().map(|frame| frame.len as u64).sum();
-    let frames = if covered == body.len() { body.frames.as_slice() } else { &[] };
+    let covered = body.frames.iter().try_fold(0u64, |sum, frame| sum.checked_add(frame.len as u64));
+    let frames = if covered == Some(body.len()) { body.frames.as_slice() } else { &[] };
     match &body.content {
         Content::Omitted { size, sha256 } => write_reference("omitted", *sha256, *size, frames),
         Content::Bytes(bytes) if bytes.len() > writer.threshold => {

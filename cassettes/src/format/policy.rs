@@ -5,6 +5,7 @@ use matchers::{Compare, OnRepeat, Policy, Shapes};
 use yaml::{Fields, Node, Out, Problem};
 
 use super::exchange::Entries;
+use crate::scrub::is_credential_header;
 
 /// Reads the word `uri` or a mapping; what the mapping leaves out is as in the default policy.
 pub(super) fn read(node: &Node<'_>) -> Result<Policy, Problem> {
@@ -19,8 +20,7 @@ pub(super) fn read(node: &Node<'_>) -> Result<Policy, Problem> {
     }
     if let Some(list) = fields.optional("headers") {
         let names = list.sequence("the headers that count")?.iter();
-        policy.headers =
-            names.map(|name| name.text("a header name").map(str::to_owned)).collect::<Result<_, _>>()?;
+        policy.headers = names.map(read_header_name).collect::<Result<_, _>>()?;
     }
     if let Some(list) = fields.optional("volatile") {
         policy.volatile =
@@ -62,6 +62,16 @@ pub(super) fn write(policy: &Policy) -> Out<'_> {
         entries.push(("on_repeat".into(), word(&ON_REPEAT, policy.on_repeat)));
     }
     Out::Mapping(entries)
+}
+
+fn read_header_name(node: &Node<'_>) -> Result<String, Problem> {
+    let name = node.text("a header name")?;
+    // Its value is a placeholder on both sides: comparing it would only seem to compare it.
+    if is_credential_header(&name.to_ascii_lowercase()) {
+        return Err(Problem::new(node.span, format!("`{name}` holds a credential"))
+            .with_help("a credential is never compared: remove it from the headers that count"));
+    }
+    Ok(name.to_owned())
 }
 
 fn read_path(node: &Node<'_>) -> Result<FieldPath, Problem> {

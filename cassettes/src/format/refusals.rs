@@ -325,7 +325,12 @@ fn a_blob_must_be_there_and_be_itself() {
     let malformed = source.replace("size: 8", "size: 8\n        frames: [8]");
     assert_refused(&malformed, "14:18", "not a frame", "write its length and its delay, such as 1234+5ms");
     let huge = source.replace("size: 8", &format!("size: 8\n        frames: [{0}+0ms, {0}+0ms]", usize::MAX));
-    assert_eq!(refusal(&huge).0, "14:17");
+    assert_refused(
+        &huge,
+        "14:17",
+        "the frames cover more bytes than can be, and `size` says 8",
+        "make the lengths add up to the size, or remove `frames`",
+    );
     assert_refused(
         &source.replace(&sha256.to_string(), "../../etc/passwd"),
         "12:15",
@@ -350,4 +355,62 @@ fn a_policy_says_what_it_does_not_know() {
         "not a field path",
         "write it like body.messages[0].content, query.page or headers.x-trace",
     );
+}
+
+#[test]
+fn frames_whose_sum_no_number_holds_are_refused() {
+    let max = u64::MAX;
+    let omitted = format!(
+        "omitted: {}\n        size: {max}\n        frames: [{max}+0ms, 5+0ms]",
+        Sha256::of(b"whatever")
+    );
+    assert_refused(
+        &edited("text: hi", &omitted),
+        "14:17",
+        "the frames cover more bytes than can be, and `size` says 18446744073709551615",
+        "make the lengths add up to the size, or remove `frames`",
+    );
+}
+
+#[test]
+fn an_interim_status_is_no_status_of_a_response() {
+    for status in ["100", "102", "103", "199"] {
+        assert_refused(
+            &edited("status: 200", &format!("status: {status}")),
+            "10:15",
+            &format!("{status} is no status of a response"),
+            "interim responses stand under `informational`",
+        );
+    }
+    assert!(read(&edited("status: 200", "status: 101"), &|_| Ok(None)).is_ok());
+}
+
+#[test]
+fn only_an_interim_status_stands_under_informational() {
+    let with = |status: u16| {
+        edited("status: 200", &format!("status: 200\n      informational: [{{status: {status}}}]"))
+    };
+    for status in [100, 101, 200] {
+        assert_refused(
+            &with(status),
+            "11:32",
+            &format!("expected the status of an interim response between 102 and 199, found {status}"),
+            "",
+        );
+    }
+    for status in [102, 103, 199] {
+        assert!(read(&with(status), &|_| Ok(None)).is_ok(), "{status}");
+    }
+}
+
+#[test]
+fn no_credential_counts_in_a_policy() {
+    for name in ["authorization", "Cookie", "X-Api-Key", "x-gitlab-token"] {
+        assert_refused(
+            &format!("wiretape: cassette/1\nmatch:\n  headers: [x-a, {name}]\nexchanges: []\n"),
+            "3:18",
+            &format!("`{name}` holds a credential"),
+            "a credential is never compared: remove it from the headers that count",
+        );
+    }
 }

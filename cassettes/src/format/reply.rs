@@ -11,7 +11,7 @@ use super::{
 
 pub(super) fn read(node: &Node<'_>, reader: &mut Reader<'_>) -> Result<Response, Problem> {
     let mut fields = Fields::of(node, "the response")?;
-    let status = fields.required("status")?.integer("the status", 100..=999)?;
+    let status = fields.required("status").and_then(read_status)?;
     let reason = fields.optional("reason").map(read_reason).transpose()?;
     let after = read_after(fields.optional("after"), "the delay of the response")?;
     let informational = match fields.optional("informational") {
@@ -62,6 +62,15 @@ pub(super) fn read_fault(node: &Node<'_>) -> Result<Fault, Problem> {
     node.choice("the fault", &Fault::ALL.map(|fault| (fault.as_str(), fault)))
 }
 
+fn read_status(node: &Node<'_>) -> Result<u16, Problem> {
+    match node.integer("the status", 100..=999)? {
+        SWITCHING_PROTOCOLS => Ok(SWITCHING_PROTOCOLS),
+        status @ 100..=199 => Err(Problem::new(node.span, format!("{status} is no status of a response"))
+            .with_help("interim responses stand under `informational`")),
+        status => Ok(status),
+    }
+}
+
 fn read_reason(node: &Node<'_>) -> Result<String, Problem> {
     let text = node.text("the reason")?;
     // A reason phrase may hold what a header's value may (RFC 9112, section 4).
@@ -74,7 +83,7 @@ fn read_reason(node: &Node<'_>) -> Result<String, Problem> {
 
 fn read_informational(node: &Node<'_>) -> Result<Informational, Problem> {
     let mut fields = Fields::of(node, "the interim response")?;
-    let status = fields.required("status")?.integer("the status of an interim response", 100..=199)?;
+    let status = fields.required("status")?.integer("the status of an interim response", 102..=199)?;
     let headers = headers::read(fields.optional("headers"), "the headers")?;
     fields.finish()?;
     Ok(Informational { status, headers })
@@ -91,5 +100,8 @@ fn read_end(node: &Node<'_>) -> Result<End, Problem> {
     choices.extend(Fault::ALL.map(|fault| (fault.as_str(), End::Cut(fault))));
     node.choice("how the response ends", &choices)
 }
+
+/// The one status below 200 that ends an exchange over HTTP.
+const SWITCHING_PROTOCOLS: u16 = 101;
 
 const CLIENT_LEFT: &str = "client_left";

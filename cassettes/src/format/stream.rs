@@ -116,7 +116,7 @@ pub(super) fn write_chunks<'a>(bytes: &'a [u8], frames: &[Frame]) -> (std::borro
 /// Frames of a content that stands elsewhere: `LENGTH+DELAY`.
 pub(super) fn read_frames(node: &Node<'_>, size: u64) -> Result<Vec<Frame>, Problem> {
     let mut frames = Vec::new();
-    let mut covered: u64 = 0;
+    let mut covered = Some(0u64);
     for item in some_items(node, "the frames")? {
         let malformed = || {
             Problem::new(item.span, "not a frame")
@@ -126,15 +126,13 @@ pub(super) fn read_frames(node: &Node<'_>, size: u64) -> Result<Vec<Frame>, Prob
         let len = len.parse::<usize>().map_err(|_| malformed())?;
         let after = Scalar { text: after.into(), style: ScalarStyle::Plain };
         let after = Node { span: item.span, value: Value::Scalar(after) }.duration("the delay of a frame")?;
-        covered = covered.saturating_add(len as u64);
+        covered = covered.and_then(|sum| sum.checked_add(len as u64));
         frames.push(Frame { len, after });
     }
-    if covered != size {
-        return Err(Problem::new(
-            node.span,
-            format!("the frames cover {covered} bytes, and `size` says {size}"),
-        )
-        .with_help("make the lengths add up to the size, or remove `frames`"));
+    if covered != Some(size) {
+        let covered = covered.map_or("more bytes than can be".to_owned(), |sum| format!("{sum} bytes"));
+        return Err(Problem::new(node.span, format!("the frames cover {covered}, and `size` says {size}"))
+            .with_help("make the lengths add up to the size, or remove `frames`"));
     }
     Ok(frames)
 }

@@ -159,3 +159,45 @@ fn a_body_that_was_too_large_to_keep_is_known_by_its_hash_whatever_this_run_keep
     let live = Scrubber::new().request(live);
     assert!(matches!(player.decide(1, &live), Decision::Play { exchange: 1, .. }));
 }
+
+#[test]
+fn a_repeat_is_no_way_round_the_rule_for_recorded_things() {
+    let (get_a, get_b) = (format!("/runs/{A}"), format!("/runs/{B}"));
+    for on_repeat in [OnRepeat::Last, OnRepeat::Cycle] {
+        let policy = Policy { on_repeat, ..Policy::default() };
+        let mut player =
+            player(policy, &[("/runs", "{}", &format!(r#"["{A}","{B}"]"#)), (&get_a, "", "run a")]);
+        assert!(matches!(ask(&mut player, 1, &get_b, ""), Decision::Miss(Miss::Unknown(_))), "{on_repeat:?}");
+    }
+}
+
+#[test]
+fn an_id_that_the_server_made_cannot_be_made_up_by_the_client() {
+    let get = |id: &str| format!("/runs/{id}");
+    let mut player =
+        player(Policy::default(), &[("/runs", "{}", &format!(r#"{{"id":"{A}"}}"#)), (&get(A), "", "run a")]);
+    assert!(matches!(ask(&mut player, 1, &get(C), ""), Decision::Miss(Miss::Unknown(_))));
+    assert_eq!(play(&mut player, 2, &get(A), ""), "run a");
+}
+
+#[test]
+fn one_value_that_stands_twice_is_still_one_value() {
+    let body = |id: &str, parent: &str| format!(r#"{{"id":"{id}","parent":"{parent}"}}"#);
+    let mut player = player(Policy::default(), &[("/a", &body(A, A), "ok")]);
+    assert!(matches!(ask(&mut player, 1, "/a", &body(B, C)), Decision::Miss(_)));
+    assert_eq!(play(&mut player, 2, "/a", &body(B, B)), "ok");
+}
+
+#[test]
+fn what_was_once_delivered_stays_played_however_often_it_is_repeated() {
+    let recorded = [("/a", "{}", "one"), ("/a", "{}", "two")];
+    let mut cycle = player(Policy { on_repeat: OnRepeat::Cycle, ..Policy::default() }, &recorded);
+    (1..=3).for_each(|n| drop(play(&mut cycle, n, "/a", "{}")));
+    assert_eq!(cycle.unplayed(), Vec::<u32>::new());
+    let mut last = player(Policy { on_repeat: OnRepeat::Last, ..Policy::default() }, &recorded[..1]);
+    play(&mut last, 1, "/a", "{}");
+    let Decision::Play { ticket, .. } = ask(&mut last, 2, "/a", "{}") else { panic!() };
+    last.settle(ticket, Delivery::Broken);
+    assert_eq!(last.unplayed(), Vec::<u32>::new());
+    assert_eq!(play(&mut last, 3, "/a", "{}"), "one");
+}

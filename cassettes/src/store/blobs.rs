@@ -44,15 +44,15 @@ pub(super) fn read(folder: &Path, sha256: &Sha256) -> io::Result<Option<Bytes>> 
     Ok(Some(bytes.into()))
 }
 
-/// Keeps a blob, unless one of its name and size is there.
+/// Keeps a blob, unless it is there. A file of its name that holds something else was damaged, and is replaced.
 pub(super) fn write(folder: &Path, sha256: &Sha256, bytes: &[u8]) -> Result<(), StoreError> {
     if is_link(folder) {
         return Err(failed("write into", folder)(io::Error::other("it is a symbolic link")));
     }
     let path = folder.join(sha256.to_string());
-    let is_there = fs::symlink_metadata(&path)
+    let may_be_there = fs::symlink_metadata(&path)
         .is_ok_and(|metadata| metadata.is_file() && metadata.len() == bytes.len() as u64);
-    if is_there {
+    if may_be_there && read(folder, sha256).is_ok_and(|kept| kept.is_some_and(|kept| kept == bytes)) {
         return Ok(());
     }
     fs::create_dir_all(folder).map_err(failed("create the folder", folder))?;

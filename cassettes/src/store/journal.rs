@@ -30,6 +30,10 @@ pub struct Journal {
     end: u64,
 }
 
+/// An exchange as a journal holds it, ready to be appended.
+#[derive(Debug)]
+pub struct Entry(String);
+
 impl Journal {
     /// Starts a journal for a cassette whose [`super::Lock`] the caller holds.
     pub fn create(cassette: &Path, state_dir: &Path) -> Result<Self, StoreError> {
@@ -56,16 +60,21 @@ impl Journal {
         }
     }
 
-    /// Adds an exchange. Once this returns, a kill of the process cannot lose it. After an error the journal
-    /// still holds what it held before.
-    pub fn append(&mut self, seq: u64, exchange: &Scrubbed<Exchange>) -> Result<(), StoreError> {
-        let text = format::item(exchange, usize::MAX, &mut format::Blobs::new());
-        self.put(seq, text.as_bytes())
+    /// Spells an exchange out. This is the slow half of appending it, and needs no journal: who shares one need not
+    /// hold it meanwhile.
+    pub fn entry(exchange: &Scrubbed<Exchange>) -> Entry {
+        Entry(format::item(exchange, usize::MAX, &mut format::Blobs::new()))
     }
 
-    /// Brings everything appended so far to the disk, against a loss of power.
-    pub fn sync(&self) -> Result<(), StoreError> {
-        self.file.sync_data().map_err(failed("flush", &self.path))
+    /// Adds an exchange. Once this returns, a kill of the process cannot lose it. After an error the journal
+    /// still holds what it held before.
+    pub fn append_entry(&mut self, seq: u64, entry: &Entry) -> Result<(), StoreError> {
+        self.put(seq, entry.0.as_bytes())
+    }
+
+    /// [`Self::entry`] and [`Self::append_entry`] together.
+    pub fn append(&mut self, seq: u64, exchange: &Scrubbed<Exchange>) -> Result<(), StoreError> {
+        self.append_entry(seq, &Self::entry(exchange))
     }
 
     pub fn path(&self) -> &Path {

@@ -89,6 +89,24 @@ fn a_blob_cut_short_is_written_again() {
 }
 
 #[test]
+fn a_blob_damaged_without_a_change_of_size_is_written_again() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("a.yaml");
+    let whole = cassette(&[&big("x")]);
+    save(&path, &whole).unwrap();
+    let blob = dir.path().join("a.yaml.blobs").join(Sha256::of(big("x").as_bytes()).to_string());
+    let inode = fs::metadata(&blob).unwrap().ino();
+    save(&path, &whole).unwrap();
+    assert_eq!(fs::metadata(&blob).unwrap().ino(), inode);
+
+    fs::write(&blob, big("y")).unwrap();
+    assert!(load(&path).is_err());
+    assert_eq!(save(&path, &whole).unwrap(), Saved::Unchanged);
+    assert_eq!(fs::read(&blob).unwrap(), big("x").as_bytes());
+    assert_eq!(load(&path).unwrap(), whole);
+}
+
+#[test]
 fn a_save_that_fails_leaves_the_old_cassette_and_no_other_file() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("a.yaml");

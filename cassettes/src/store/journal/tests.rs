@@ -37,12 +37,23 @@ fn what_was_appended_is_read_back_big_bodies_too() {
     let exchanges = [exchange(1, "one"), exchange(2, &"x".repeat(format::BLOB_THRESHOLD * 2))];
     journal.append(7, &exchanges[0]).unwrap();
     journal.append(5, &exchanges[1]).unwrap();
-    journal.sync().unwrap();
     let records = Journal::read(journal.path()).unwrap();
     assert_eq!(records.cassette(), Some(run.cassette.as_path()));
     let read: Vec<_> = records.map(Result::unwrap).collect();
     let [first, second] = exchanges;
     assert_eq!(read, [(7, first), (5, second)]);
+}
+
+#[test]
+fn an_entry_made_beforehand_is_the_exchange_itself() {
+    let run = run();
+    let [first, second] = [exchange(1, "one"), exchange(2, "two")];
+    let entries = [Journal::entry(&first), Journal::entry(&second)];
+    let mut journal = Journal::create(&run.cassette, &run.state).unwrap();
+    journal.append_entry(4, &entries[1]).unwrap();
+    journal.append_entry(9, &entries[0]).unwrap();
+    let read: Vec<_> = Journal::read(journal.path()).unwrap().map(Result::unwrap).collect();
+    assert_eq!(read, [(4, second), (9, first)]);
 }
 
 #[test]

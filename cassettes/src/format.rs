@@ -116,7 +116,7 @@ fn unseal(source: &str) -> Result<(&str, usize), Problem> {
                 format!("the cassette is cut short: it opens with `{OPENING}`, and its last line is not `{CLOSING}`"),
             )
             .with_help(format!(
-                "restore it from version control, or record it again; if it is whole, end it with the line `{CLOSING}`"
+                "restore it from version control, or delete it and record again; if it is whole, end it with the line `{CLOSING}`"
             )))
         }
     }

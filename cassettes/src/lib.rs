@@ -5,17 +5,17 @@
 pub mod dialogue;
 pub mod format;
 mod index;
+pub mod merge;
 pub mod plan;
 pub mod player;
 mod rebind;
-pub mod recorder;
 pub mod scrub;
 pub mod store;
 
 pub use dialogue::{Dialogue, Turn};
 pub use format::Cassette;
 pub use index::Index;
+pub use merge::Merge;
 pub use plan::{Head, Pace, Plan, Step};
 pub use player::{Decision, Delivery, Miss, Player, Ticket};
-pub use recorder::Merge;
 pub use scrub::{Scrubbed, Scrubber};

@@ -13,15 +13,19 @@ use std::{
     borrow::Borrow,
     collections::HashSet,
     ffi::{OsStr, OsString},
-    fs::{self, DirBuilder, File},
+    fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Read, Write},
-    os::unix::{ffi::OsStrExt, fs::DirBuilderExt},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, OpenOptionsExt},
+    },
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use ::exchange::{Exchange, Sha256};
 use matchers::Policy;
+use rustix::fs::OFlags;
 use thiserror::Error;
 use yaml::Problem;
 
@@ -84,7 +88,7 @@ pub fn save_from<E: Borrow<Scrubbed<Exchange>>>(
     fs::create_dir_all(parent).map_err(failed("create the folder", parent))?;
     let folder = blobs::folder(&path);
     let mut kept = HashSet::new();
-    let saved = replace::replace(&path, |file| {
+    let saved = replace::replace(&path, &path, |file| {
         let put = |file: &mut dyn Write, text: &str| {
             file.write_all(text.as_bytes()).map_err(failed("write", &path))
         };
@@ -94,7 +98,7 @@ pub fn save_from<E: Borrow<Scrubbed<Exchange>>>(
             let text = format::item(exchange?.borrow(), format::BLOB_THRESHOLD, &mut bodies);
             for (sha256, body) in bodies {
                 if kept.insert(sha256) {
-                    blobs::write(&folder, &sha256, &body)?;
+                    blobs::write(&folder, &path, &sha256, &body)?;
                 }
             }
             put(file, &text)?;
@@ -154,8 +158,14 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 fn read_bounded(path: &Path) -> Result<Vec<u8>, StoreError> {
     let too_large = || StoreError::TooLarge { file: path.to_owned(), limit: MOST_BYTES };
-    let file = File::open(path).map_err(failed("read", path))?;
-    let size = file.metadata().map_err(failed("read", path))?.len();
+    // Not waiting: a pipe in the place of a cassette must not hang the reader.
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)
+        .map_err(failed("read", path))?;
+    let metadata = file.metadata().map_err(failed("read", path))?;
+    let size = metadata.len();
     if size > MOST_BYTES {
         return Err(too_large());
     }

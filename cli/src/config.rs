@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     const ALL: &str = "\
-cassettes: tapes
+cassettes: recorded
 match:
   volatile: [body.trace]
 hosts:
@@ -151,7 +151,7 @@ upstream_ca: [ca.pem]
     #[test]
     fn every_key_is_read_and_paths_follow_the_file() {
         let config = parse(ALL, Path::new("/project")).unwrap();
-        assert_eq!(config.cassettes.as_deref(), Some(Path::new("/project/tapes")));
+        assert_eq!(config.cassettes.as_deref(), Some(Path::new("/project/recorded")));
         assert_eq!(config.policy.volatile, ["body.trace".parse().unwrap()]);
         assert_eq!(config.hosts.of("api.github.com"), HostPolicy::Live);
         assert_eq!(config.hosts.of("elsewhere"), HostPolicy::Deny);

@@ -4,20 +4,20 @@ use std::{collections::HashMap, path::Path};
 
 use cassettes::{
     Scrubbed,
-    recorder::{is_momentary, same_content},
+    merge::{is_momentary, same_content},
 };
 use exchange::{Body, Exchange, Header, Headers, Reply, Request, Response, Url};
 use matchers::{Difference, Key, Pattern, Policy, Shapes};
 
 use crate::{
+    cassette_file,
     exit::{Exit, Failure},
     style::{Paint, To, tame},
     summary::count,
-    tape,
 };
 
 pub(crate) fn diff(a: &Path, b: &Path) -> Result<Exit, Failure> {
-    let (left, right) = (tape::look(a)?, tape::look(b)?);
+    let (left, right) = (cassette_file::look(a)?, cassette_file::look(b)?);
     let policy = Policy { shapes: Shapes::Exact, ..right.policy.or(left.policy).unwrap_or_default() };
     let pairs = paired(&left.exchanges, &right.exchanges, &policy);
     let (mut same, mut other) = (0, 0);

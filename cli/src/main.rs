@@ -6,6 +6,7 @@ mod say;
 
 mod args;
 mod ca;
+mod cassette_file;
 mod child;
 mod config;
 mod demo;
@@ -22,7 +23,6 @@ mod size;
 mod status;
 mod style;
 mod summary;
-mod tape;
 
 use std::{env, ffi::OsString, process::ExitCode};
 

@@ -19,6 +19,7 @@ use time::OffsetDateTime;
 
 use crate::{
     args::{ClientArgs, UpstreamArgs},
+    cassette_file::{self, CassetteFile},
     child::{self, Ended, Signals},
     config::Config,
     exit::{Exit, Failure},
@@ -26,7 +27,6 @@ use crate::{
     status::Status,
     style,
     summary::Report,
-    tape::{self, Tape},
 };
 
 /// Everything that the five commands differ in.
@@ -60,7 +60,7 @@ pub(crate) struct Running {
     merge: Merge,
     policy: Policy,
     client: ClientArgs,
-    tape: Option<Tape>,
+    file: Option<CassetteFile>,
     began: Instant,
 }
 
@@ -82,7 +82,7 @@ impl Run {
                 "bodies above 512MiB cannot be kept: give a smaller --max-body or max_body",
             ));
         }
-        let (tape, player) = open_cassette(self.mode, &self.cassette, &config.policy, self.pace)?;
+        let (file, player) = open_cassette(self.mode, &self.cassette, &config.policy, self.pace)?;
         let policy = player.as_ref().map_or_else(|| config.policy.clone(), |p| p.policy().clone());
         if !self.listen.ip().is_loopback() {
             eprintln!("{}everybody who can reach {} can use this proxy", style::warning(), self.listen);
@@ -95,7 +95,7 @@ impl Run {
         };
         let needs_upstream = self.mode != Mode::Replay || config.hosts.any_live();
         let upstream = needs_upstream.then(|| upstream(&self.upstream, config)).transpose()?;
-        let journal = tape.as_ref().map(Tape::journal).transpose()?;
+        let journal = file.as_ref().map(CassetteFile::journal).transpose()?;
         let journal_path = journal.as_ref().map(|journal| journal.path().to_owned());
         let session = Session::new(SessionConfig {
             mode: self.mode,
@@ -134,7 +134,7 @@ impl Run {
             merge: self.merge,
             policy,
             client: self.client,
-            tape,
+            file,
             began: Instant::now(),
         })
     }
@@ -202,10 +202,10 @@ impl Running {
         let session = self.proxy.stop().await;
         let summary = session.summary();
         let journal = session.take_journal();
-        let kept = match (&self.tape, journal) {
+        let kept = match (&self.file, journal) {
             // Half a recording does not take the place of a whole one: the next run adds it.
             _ if summary.broken.is_some() => None,
-            (Some(tape), Some(journal)) => Some(tape.finish(journal, self.merge, &self.policy)?),
+            (Some(file), Some(journal)) => Some(file.finish(journal, self.merge, &self.policy)?),
             _ => None,
         };
         let report = Report {
@@ -246,21 +246,21 @@ fn open_cassette(
     path: &Path,
     policy: &Policy,
     pace: Pace,
-) -> Result<(Option<Tape>, Option<Player>), Failure> {
+) -> Result<(Option<CassetteFile>, Option<Player>), Failure> {
     let player = |cassette| Player::new(Arc::new(Index::new(cassette, policy)), pace);
     match mode {
-        Mode::Replay => Ok((None, Some(player(tape::load(path)?)))),
+        Mode::Replay => Ok((None, Some(player(cassette_file::load(path)?)))),
         Mode::Passthrough => Ok((None, None)),
         Mode::Record => {
-            let tape = Tape::open(path)?;
+            let file = CassetteFile::open(path)?;
             // A cassette that cannot be read is not to be replaced unseen.
-            tape.exchanges()?;
-            Ok((Some(tape), None))
+            file.exchanges()?;
+            Ok((Some(file), None))
         }
         Mode::Auto => {
-            let tape = Tape::open(path)?;
-            let player = player(tape.exchanges()?);
-            Ok((Some(tape), Some(player)))
+            let file = CassetteFile::open(path)?;
+            let player = player(file.exchanges()?);
+            Ok((Some(file), Some(player)))
         }
     }
 }

@@ -7,15 +7,15 @@ use exchange::{Content, End, Exchange, Reply, StreamKind};
 use matchers::Compare;
 
 use crate::{
+    cassette_file,
     exit::{Exit, Failure},
     size::human,
     style::{self, Paint, To, tame},
     summary::{count, seconds},
-    tape,
 };
 
 pub(crate) fn show(path: &Path, exchange: Option<u32>) -> Result<Exit, Failure> {
-    let cassette = tape::look(path)?;
+    let cassette = cassette_file::look(path)?;
     match exchange {
         Some(id) => show_one(&cassette, id)?,
         None => show_all(path, &cassette),

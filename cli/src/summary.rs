@@ -2,13 +2,14 @@
 
 use std::{path::Path, time::Duration};
 
-use cassettes::store::Saved;
-use proxy::{Mode, Summary, explain};
+use cassettes::{Miss, store::Saved};
+use exchange::Fault;
+use proxy::{FaultReport, MissReport, Mode, Summary, Why, explain};
 
 use crate::{
+    cassette_file::Kept,
     run::Leftovers,
     style::{self, Paint, To, tame},
-    tape::Kept,
 };
 
 /// What a run came to.
@@ -35,17 +36,7 @@ impl Report<'_> {
 
     fn text(&self) -> String {
         let mut text = String::new();
-        for fault in &self.summary.faults {
-            text += &format!(
-                "{}call {}: {} {}: upstream {}, {}\n",
-                style::warning(),
-                fault.call,
-                tame(&fault.method),
-                tame(&fault.url),
-                fault.fault,
-                tame(&fault.detail)
-            );
-        }
+        text += &faults(&self.summary.faults);
         for warning in &self.summary.warnings {
             text += &format!("{}{}\n", style::warning(), tame(warning));
         }
@@ -58,11 +49,7 @@ impl Report<'_> {
             text += &format!("{}and {hidden} more calls like these\n", style::error());
         }
         if self.summary.missed > 0 && self.mode == Mode::Replay {
-            text += &format!(
-                "{}record what is missing with `wiretape auto`, or name a field that may differ under `match: volatile:` \
-                 in wiretape.yaml\n",
-                style::help()
-            );
+            text += &format!("{}{}\n", style::help(), self.help_for_misses());
         }
         if let Some(reason) = &self.summary.broken {
             text += &format!("{}recording stopped: {}\n", style::error(), tame(reason));
@@ -73,7 +60,24 @@ impl Report<'_> {
             );
         }
         text += &self.last_line();
+        if self.summary.calls == 0 && self.mode == Mode::Record {
+            text += &format!(
+                "{}traffic to this machine itself needs --loopback, a client that takes no proxy needs --reverse\n",
+                style::help()
+            );
+        }
         text
+    }
+
+    fn help_for_misses(&self) -> &'static str {
+        let exhausted = |miss: &MissReport| matches!(miss.why, Why::Miss(Miss::Exhausted(_)));
+        if self.summary.misses.iter().all(exhausted) {
+            "record again, or let the last answer stand for every further call with `match: on_repeat: last` in \
+             wiretape.yaml"
+        } else {
+            "record what is missing with `wiretape auto`, or name a field that may differ under `match: volatile:` in \
+             wiretape.yaml"
+        }
     }
 
     fn last_line(&self) -> String {
@@ -128,6 +132,36 @@ pub(crate) fn seconds(duration: Duration) -> String {
         ms @ 1_000..60_000 => format!("{:.1} s", ms as f64 / 1e3),
         ms => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1_000),
     }
+}
+
+/// A client that retries fails in the same way several times: that is told once.
+fn faults(reports: &[FaultReport]) -> String {
+    let mut text = String::new();
+    let same =
+        |a: &FaultReport, b: &FaultReport| (&a.method, &a.url, a.fault) == (&b.method, &b.url, b.fault);
+    for (i, report) in reports.iter().enumerate() {
+        if reports[..i].iter().any(|earlier| same(earlier, report)) {
+            continue;
+        }
+        let more = reports[i + 1..].iter().filter(|later| same(later, report)).count();
+        let times = if more > 0 { format!(" (and {more} more times)") } else { String::new() };
+        text += &format!(
+            "{}call {}: {} {}: upstream {}, {}{times}\n",
+            style::warning(),
+            report.call,
+            tame(&report.method),
+            tame(&report.url),
+            report.fault,
+            tame(&report.detail)
+        );
+    }
+    if reports.iter().any(|report| report.fault == Fault::Tls) {
+        text += &format!(
+            "{}name the CA of an upstream that is not public with --upstream-ca FILE\n",
+            style::help()
+        );
+    }
+    text
 }
 
 fn misses(number: u32) -> String {

@@ -48,7 +48,7 @@ fn a_cut_at_any_byte_is_noticed() {
         cut,
         "13:17",
         "the cassette is cut short: it opens with `---`, and its last line is not `...`",
-        "restore it from version control, or record it again; if it is whole, end it with the line `...`",
+        "restore it from version control, or delete it and record again; if it is whole, end it with the line `...`",
     );
 }
 

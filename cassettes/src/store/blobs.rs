@@ -44,8 +44,9 @@ pub(super) fn read(folder: &Path, sha256: &Sha256) -> io::Result<Option<Bytes>> 
     Ok(Some(bytes.into()))
 }
 
-/// Keeps a blob, unless it is there. A file of its name that holds something else was damaged, and is replaced.
-pub(super) fn write(folder: &Path, sha256: &Sha256, bytes: &[u8]) -> Result<(), StoreError> {
+/// Keeps a blob, unless it is there. A file of its name that holds something else was damaged, and is replaced. It is
+/// as open to others as the cassette.
+pub(super) fn write(folder: &Path, cassette: &Path, sha256: &Sha256, bytes: &[u8]) -> Result<(), StoreError> {
     if is_link(folder) {
         return Err(failed("write into", folder)(io::Error::other("it is a symbolic link")));
     }
@@ -56,7 +57,7 @@ pub(super) fn write(folder: &Path, sha256: &Sha256, bytes: &[u8]) -> Result<(), 
         return Ok(());
     }
     fs::create_dir_all(folder).map_err(failed("create the folder", folder))?;
-    replace(&path, |file| file.write_all(bytes).map_err(failed("write", &path)))?;
+    replace(&path, cassette, |file| file.write_all(bytes).map_err(failed("write", &path)))?;
     Ok(())
 }
 

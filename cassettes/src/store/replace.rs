@@ -12,14 +12,16 @@ use std::{
 use super::{Saved, StoreError, failed, folder_of, sync_folder};
 
 /// Puts what `write` writes in the place of `path`. On any error, and if the bytes are the same, the file that was
-/// there is left alone and the temporary one removed. Called by one process at a time for one path.
+/// there is left alone and the temporary one removed. Called by one process at a time for one path. The new file is
+/// as open to others as `model` is, if that exists, and at no moment more so.
 pub(super) fn replace(
     path: &Path,
+    model: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<(), StoreError>,
 ) -> Result<Saved, StoreError> {
     let folder = folder_of(path);
-    let old = fs::metadata(path).ok();
-    let mut temporary = Temporary::create(path)?;
+    let model = fs::metadata(model).ok();
+    let mut temporary = Temporary::create(path, if model.is_some() { PRIVATE_FILE } else { NEW_FILE })?;
     let mut buffer = BufWriter::with_capacity(BUFFER, &temporary.file);
     write(&mut buffer)?;
     buffer.flush().map_err(failed("write", path))?;
@@ -27,8 +29,8 @@ pub(super) fn replace(
     if is_same(path, &mut temporary.file).map_err(failed("compare", path))? {
         return Ok(Saved::Unchanged);
     }
-    if let Some(old) = old {
-        temporary.file.set_permissions(old.permissions()).map_err(failed("set the mode of", path))?;
+    if let Some(model) = model {
+        temporary.file.set_permissions(model.permissions()).map_err(failed("set the mode of", path))?;
     }
     temporary.file.sync_all().map_err(failed("flush", path))?;
     temporary.take_the_place_of(path)?;
@@ -43,7 +45,7 @@ struct Temporary {
 }
 
 impl Temporary {
-    fn create(target: &Path) -> Result<Self, StoreError> {
+    fn create(target: &Path, mode: u32) -> Result<Self, StoreError> {
         let folder = folder_of(target);
         let prefix = prefix_for(target);
         remove_leftovers(folder, &prefix);
@@ -54,7 +56,7 @@ impl Temporary {
             .read(true)
             .write(true)
             .create_new(true)
-            .mode(NEW_FILE)
+            .mode(mode)
             .open(&path)
             .map_err(failed("create a file in", folder))?;
         Ok(Self { path, file })
@@ -115,5 +117,7 @@ pub(super) const TEMPORARY: &str = ".wiretape-";
 
 /// Less what the user's mask takes away, as for any new file.
 const NEW_FILE: u32 = 0o666;
+
+const PRIVATE_FILE: u32 = 0o600;
 
 const BUFFER: usize = 256 * 1024;

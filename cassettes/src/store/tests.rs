@@ -260,3 +260,16 @@ fn one_cassette_has_one_recorder() {
     drop((again, other));
     assert_eq!(fs::metadata(&state).unwrap().permissions().mode() & 0o777, 0o700);
 }
+
+#[test]
+fn what_replaces_a_private_cassette_is_private_and_so_are_its_blobs() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("a.yaml");
+    save(&path, &cassette(&["one"])).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    save(&path, &cassette(&[&big("x")])).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    let blobs = dir.path().join("a.yaml.blobs");
+    let [blob] = &names(&blobs)[..] else { panic!() };
+    assert_eq!((mode(&path), mode(&blobs.join(blob))), (0o600, 0o600));
+}

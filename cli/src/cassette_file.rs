@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cassettes::{
     Cassette, Merge, Scrubbed,
-    recorder::merge,
+    merge::merge,
     store::{self, Journal, Lock, Saved, StoreError},
 };
 use exchange::{Exchange, Reply};
@@ -14,7 +14,7 @@ use crate::{exit::Failure, places, style};
 
 /// A cassette that this process alone records on.
 #[derive(Debug)]
-pub(crate) struct Tape {
+pub(crate) struct CassetteFile {
     path: PathBuf,
     _lock: Lock,
 }
@@ -60,7 +60,7 @@ pub(crate) fn look(path: &Path) -> Result<Cassette, Failure> {
     }
 }
 
-impl Tape {
+impl CassetteFile {
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         places::secure_state_dir()?;
         let state = places::state_dir();
@@ -143,9 +143,19 @@ fn existing(path: &Path) -> Result<Cassette, StoreError> {
     }
 }
 
-/// A journal's exchanges in the order in which their requests came; they were written as they ended.
+/// A journal's exchanges in the order in which their requests came; they were written as they ended. One that cannot
+/// be read is told and left out: it must not stand in the way of the others.
 fn in_order(journal: &Path) -> Result<Vec<Scrubbed<Exchange>>, StoreError> {
-    let mut records = Journal::read(journal)?.collect::<Result<Vec<_>, _>>()?;
+    let mut records = Vec::new();
+    for record in Journal::read(journal)? {
+        match record {
+            Ok(record) => records.push(record),
+            Err(StoreError::Invalid { problem, .. }) => {
+                eprintln!("{}an exchange could not be read back and is left out: {problem}", style::warning());
+            }
+            Err(other) => return Err(other),
+        }
+    }
     records.sort_by_key(|(seq, _)| *seq);
     Ok(records.into_iter().map(|(_, exchange)| exchange).collect())
 }

@@ -96,6 +96,9 @@ pub(crate) struct Auto {
 pub(crate) struct ProxyArgs {
     #[arg(long)]
     pub(crate) mode: ModeArg,
+    /// Print no line for each call
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
     /// Where to listen
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDR:PORT")]
     pub(crate) listen: SocketAddr,

@@ -151,7 +151,10 @@ fn in_order(journal: &Path) -> Result<Vec<Scrubbed<Exchange>>, StoreError> {
         match record {
             Ok(record) => records.push(record),
             Err(StoreError::Invalid { problem, .. }) => {
-                eprintln!("{}an exchange could not be read back and is left out: {problem}", style::warning());
+                eprintln!(
+                    "{}an exchange could not be read back and is left out: {problem}",
+                    style::warning()
+                );
             }
             Err(other) => return Err(other),
         }

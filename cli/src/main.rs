@@ -118,7 +118,8 @@ fn run(cli: args::Cli) -> Result<Exit, Failure> {
             let leftovers = if a.strict { Leftovers::Reject } else { Leftovers::Allow };
             let authority = proxy_command::authority()?;
             let run = Run { merge, leftovers, listen: a.listen, authority, ..run };
-            block_on(proxy_command::run(run, &config))
+            let lines = if a.quiet { proxy_command::Lines::None } else { proxy_command::Lines::Calls };
+            block_on(proxy_command::run(run, &config, lines))
         }
         Command::Env(a) => proxy_command::print_env(a.port, a.format),
         Command::Show(a) => show::show(&a.cassette, a.exchange),

@@ -25,15 +25,23 @@ use crate::{
     style::tame,
 };
 
+/// Whether every call gets a line of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lines {
+    Calls,
+    None,
+}
+
 /// Runs a proxy until SIGINT or SIGTERM.
-pub(crate) async fn run(run: Run, config: &Config) -> Result<Exit, Failure> {
+pub(crate) async fn run(run: Run, config: &Config, lines: Lines) -> Result<Exit, Failure> {
     let mode = run.mode;
     let cassette = run.cassette.display().to_string();
     let mut signals = Signals::listen()?;
     places::secure_state_dir()?;
     let note = Note::new()?;
-    let observer = Observer(Box::new(|call| eprintln!("{:>4}  {}", call.seq, tame(&in_words(call)))));
-    let running = run.start(config, Some(observer), Some(&note.kit_dir())).await?;
+    let observer = (lines == Lines::Calls)
+        .then(|| Observer(Box::new(|call| eprintln!("{:>4}  {}", call.seq, tame(&in_words(call))))));
+    let running = run.start(config, observer, Some(&note.kit_dir())).await?;
     let address = running.proxy.address();
     let reverse = running.reverse_variables();
     note.write(address, running.no_proxy(), &reverse)?;

@@ -70,7 +70,7 @@ impl Wiretape {
 
     fn command(&self, mode: &str, cassette: &Path) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(["proxy", "--listen", "127.0.0.1:0", "--mode", mode, "-c"]).arg(cassette);
+        command.args(["proxy", "--quiet", "--listen", "127.0.0.1:0", "--mode", mode, "-c"]).arg(cassette);
         command
     }
 

@@ -5,16 +5,21 @@ it knows that it is being replayed.
 """
 
 import json
+import os
 import sys
 import urllib.request
 
 ISSUE = "https://api.github.com/repos/acme/rocket/issues/7"
 
 
+KEYS = {"api.github.com": "GITHUB_TOKEN", "api.openai.com": "OPENAI_API_KEY"}
+
+
 def call(method, url, body=None):
+    key = os.environ.get(KEYS[url.split("/")[2]], "none")
     headers = {
         "Accept": "application/json",
-        "Authorization": "Bearer not-a-real-key",
+        "Authorization": "Bearer " + key,
         "User-Agent": "triage-agent",
     }
     data = None

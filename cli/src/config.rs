@@ -96,7 +96,7 @@ fn parse(text: &str, folder: &Path) -> Result<Config, Problem> {
 fn host_rule(glob: &Node<'_>, policy: &Node<'_>) -> Result<(HostGlob, HostPolicy), Problem> {
     let parsed = HostGlob::parse(glob.text("a host")?).ok_or_else(|| {
         Problem::new(glob.span, "not a host name")
-            .with_help("write it like api.github.com, '*.github.com' or '*'")
+            .with_help("write it like api.github.com, '*.github.com', '*' or an address")
     })?;
     let words = [("replay", HostPolicy::Follow), ("live", HostPolicy::Live), ("deny", HostPolicy::Deny)];
     Ok((parsed, policy.choice("a host rule", &words)?))

@@ -92,7 +92,7 @@ impl CassetteFile {
             eprintln!(
                 "{}no call got an answer, so {} stays as it was",
                 style::warning(),
-                self.path.display()
+                style::shown(&self.path)
             );
             journal.finish()?;
             return Ok(Kept {
@@ -126,7 +126,7 @@ fn recover(path: &Path, state: &Path) -> Result<(), Failure> {
                 "{}took in {count} exchange{} that a killed recording left for {}",
                 style::warning(),
                 if count == 1 { "" } else { "s" },
-                path.display()
+                style::shown(path)
             );
         }
         Journal::discard(&orphan)?;
@@ -164,7 +164,7 @@ fn in_order(journal: &Path) -> Result<Vec<Scrubbed<Exchange>>, StoreError> {
 }
 
 fn kept_in_journal(error: StoreError, journal: &Journal) -> Failure {
-    let place = journal.path().display().to_string();
+    let place = style::shown(journal.path());
     Failure::Runtime(anyhow::Error::new(error).context(format!(
         "the cassette could not be written; what was recorded is safe in {place} and is taken in by the next run"
     )))

@@ -12,7 +12,7 @@ use matchers::{Difference, Key, Pattern, Policy, Shapes};
 use crate::{
     cassette_file,
     exit::{Exit, Failure},
-    style::{Paint, To, tame},
+    style::{Paint, To, shown, tame},
     summary::count,
 };
 
@@ -30,13 +30,7 @@ pub(crate) fn diff(a: &Path, b: &Path) -> Result<Exit, Failure> {
             }
         }
     }
-    println!(
-        "{} the same, {} different: {} against {}",
-        count(same, "exchange"),
-        other,
-        a.display(),
-        b.display()
-    );
+    println!("{} the same, {} different: {} against {}", count(same, "exchange"), other, shown(a), shown(b));
     Ok(if other == 0 { Exit::Fine } else { Exit::Failed })
 }
 

@@ -141,12 +141,7 @@ fn in_context(name: &str, text: &str, problem: &Problem) -> String {
     let line = text.lines().nth(position.line.saturating_sub(1)).unwrap_or("");
     if line.len() > LONGEST_LINE {
         let place = format!("{name}:{}:{}", position.line, position.column);
-        return format!(
-            "{}{}\n  --> {place}\n{}",
-            style::error(),
-            problem.message,
-            help_line(problem.help.as_deref())
-        );
+        return format!("{}{}\n  --> {place}\n{}", style::error(), message, help_line(help.as_deref()));
     }
     let span = |span: yaml::Span| span.start.min(text.len())..span.end.clamp(span.start, text.len());
     let mut snippet =

@@ -99,7 +99,7 @@ fn run(cli: args::Cli) -> Result<Exit, Failure> {
             eprintln!(
                 "wiretape: {} shell, cassette {}; leave it with exit",
                 run::mode_word(mode),
-                run.cassette.display()
+                style::shown(&run.cassette)
             );
             let merge = if mode == Mode::Auto { Merge::Append } else { Merge::Replace };
             block_on(Run { merge, ..run }.command(&child.command, &config))

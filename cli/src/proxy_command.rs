@@ -22,7 +22,7 @@ use crate::{
     places,
     run::{Run, mode_word},
     status::in_words,
-    style::tame,
+    style::{shown, tame},
 };
 
 /// Whether every call gets a line of its own.
@@ -35,7 +35,7 @@ pub(crate) enum Lines {
 /// Runs a proxy until SIGINT or SIGTERM.
 pub(crate) async fn run(run: Run, config: &Config, lines: Lines) -> Result<Exit, Failure> {
     let mode = run.mode;
-    let cassette = run.cassette.display().to_string();
+    let cassette = shown(&run.cassette);
     let mut signals = Signals::listen()?;
     places::secure_state_dir()?;
     let note = Note::new()?;

@@ -10,7 +10,7 @@ use crate::{
     cassette_file,
     exit::{Exit, Failure},
     size::human,
-    style::{self, Paint, To, tame},
+    style::{self, Paint, To, shown, tame},
     summary::{count, seconds},
 };
 
@@ -77,7 +77,7 @@ fn totals(path: &Path, cassette: &Cassette) -> String {
         *hosts.entry(&exchange.request.url.host).or_default() += 1;
     }
     let hosts: Vec<String> = hosts.iter().map(|(host, calls)| format!("{host} {calls}")).collect();
-    format!("{}: {} ({})", path.display(), count(cassette.exchanges.len(), "exchange"), hosts.join(", "))
+    format!("{}: {} ({})", shown(path), count(cassette.exchanges.len(), "exchange"), hosts.join(", "))
 }
 
 struct Row {

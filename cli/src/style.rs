@@ -3,6 +3,7 @@
 use std::{
     env, fmt,
     io::{self, IsTerminal},
+    path::Path,
 };
 
 /// A word in a color, or plain.
@@ -82,6 +83,11 @@ pub(crate) fn tame(text: &str) -> String {
         return text.to_owned();
     }
     text.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// A path, safe to show.
+pub(crate) fn shown(path: &Path) -> String {
+    tame(&path.display().to_string())
 }
 
 /// The same, byte for byte as long as before.

@@ -9,7 +9,7 @@ use proxy::{FaultReport, MissReport, Mode, Summary, Why, explain};
 use crate::{
     cassette_file::Kept,
     run::Leftovers,
-    style::{self, Paint, To, tame},
+    style::{self, Paint, To, shown, tame},
 };
 
 /// What a run came to.
@@ -56,7 +56,7 @@ impl Report<'_> {
             text += &format!(
                 "{}{} stays as it was; make room, and the next run takes in what was recorded until then\n",
                 style::help(),
-                self.cassette.display()
+                shown(self.cassette)
             );
         }
         text += &self.last_line();
@@ -88,9 +88,9 @@ impl Report<'_> {
             To::Stderr.paint(Paint::Red, "wiretape")
         };
         let summary = self.summary;
-        let cassette = self.cassette.display();
+        let cassette = shown(self.cassette);
         let what = match self.mode {
-            Mode::Record => recorded(self.kept, &cassette.to_string()),
+            Mode::Record => recorded(self.kept, &cassette),
             Mode::Replay => format!(
                 "replayed {} from {cassette}: {}, {}, {} unplayed",
                 count(summary.played as usize, "call"),
@@ -101,7 +101,7 @@ impl Report<'_> {
             Mode::Auto => format!(
                 "replayed {} and {}",
                 count(summary.played as usize, "call"),
-                recorded(self.kept, &cassette.to_string())
+                recorded(self.kept, &cassette)
             ),
             Mode::Passthrough => format!("passed {} through", count(summary.live as usize, "call")),
         };

@@ -128,6 +128,11 @@ impl Recording {
     ) -> Result<Response<ReplyBody>, Aborted> {
         let after = self.call.began().elapsed();
         let (parts, body) = response.into_parts();
+        // A client that sees an error before it has sent all of its request stops sending, and what it would have sent
+        // is what the next run sends.
+        if parts.status.is_client_error() || parts.status.is_server_error() {
+            self.read_request().await;
+        }
         self.call.answered(Provenance::Live, None, Outcome::Status(parts.status.as_u16()));
         let mut headers = convert::end_to_end(&parts.headers, Upgrade::Drop);
         if parts.headers.contains_key(header::TRANSFER_ENCODING) {
@@ -193,8 +198,13 @@ impl Recording {
 
     /// An upstream may fail or answer before it has read all of the request; the recording wants all of it.
     async fn read_request(&mut self) {
-        if let Some(copy) = &self.copy {
-            self.request = copy.read_rest(AFTER_REPLY).await;
+        let Some(copy) = &self.copy else { return };
+        self.request = copy.read_rest(AFTER_REPLY).await;
+        if self.request == Extent::Part {
+            let seq = self.call.seq();
+            self.call.session().warn(format!(
+                "call {seq}: the request was answered before it was whole, and is kept in part"
+            ));
         }
     }
 

@@ -272,7 +272,7 @@ async fn route(
 /// Opens a tunnel that ends here: what the client sends through it is read by us.
 fn connect(client: Client, shared: Arc<Shared>, request: Request<Incoming>) -> Response<ReplyBody> {
     let target = request.uri().authority().and_then(|a| Some((a.host().to_owned(), a.port_u16()?)));
-    let Some((host, port)) = target.filter(|(host, _)| !host.is_empty()) else {
+    let Some((host, port)) = target.filter(|(host, port)| !host.is_empty() && *port != 0) else {
         return answers::bad_request("CONNECT needs HOST:PORT");
     };
     if request.version() == Version::HTTP_2 {

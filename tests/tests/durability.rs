@@ -59,7 +59,8 @@ fn kill_while_recording(seed: u64, options: &str) {
     let outcome = running.finish();
     assert_eq!(outcome.code(), None, "{outcome}");
     let said = outcome.stderr();
-    let got: BTreeSet<&str> = said.lines().filter_map(|line| Some(line.split_once("got 0 200 ")?.1)).collect();
+    let got: BTreeSet<&str> =
+        said.lines().filter_map(|line| Some(line.split_once("got 0 200 ")?.1)).collect();
     assert!(got.contains(last.as_str()), "seed {seed}: {outcome}");
 
     // Kept aside: a run that is killed between writing the cassette and removing its journal leaves both.

@@ -1,7 +1,13 @@
 //! The exact words that a person reads: errors with their place and their help, summaries, tables, and what a
 //! terminal is shown.
 
-use std::{fs, iter, net::TcpListener, path::Path};
+use std::{
+    fs::{self, Permissions},
+    iter,
+    net::TcpListener,
+    os::unix::fs::{PermissionsExt, chown},
+    path::Path,
+};
 
 use wiretape_tests::{
     sandbox::{Invocation, Outcome, Sandbox, Stream},
@@ -263,7 +269,7 @@ fn a_mistake_in_the_configuration_is_shown_in_its_place() {
             "1:9",
             "hosts: {a b: live}",
             "        ^^^",
-            Some("write it like api.github.com, '*.github.com' or '*'"),
+            Some("write it like api.github.com, '*.github.com', '*' or an address"),
         ),
         (
             "hosts: {a: lively}\n",
@@ -854,6 +860,195 @@ fn the_terminal_is_given_back_however_the_run_ends() {
     assert_eq!(shown.matches("\x1b[r").count(), shown.matches("\x1b[1;23r").count(), "{shown:?}");
 }
 
+#[test]
+fn a_configuration_that_another_user_can_change_is_used_only_when_it_is_named() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("wiretape.yaml", "cassettes: elsewhere\n");
+    give_away(&file);
+    fs::create_dir(sandbox.path("deep")).unwrap();
+    let real = fs::canonicalize(&file).unwrap();
+    for command in ["record", "replay", "auto"] {
+        let script = "cd deep && exec \"$@\"";
+        let run = wrapped(&sandbox, script, command).child(["touch", "ran"]);
+        let refused = run.run().exits(2);
+        assert_eq!(
+            refused.stderr(),
+            format!(
+                "error: {} belongs to another user, or another user can change it\n\
+                 help: it could send your keys elsewhere: name it with --config if you trust it, or make one of your \
+                 own here\n",
+                real.display()
+            )
+        );
+        assert!(!sandbox.path("deep/ran").exists());
+    }
+    let named = sandbox.replay().args(["--config", "wiretape.yaml"]).child(["touch", "ran"]).run().exits(2);
+    assert!(named.stderr().starts_with("error: cannot read elsewhere/touch.yaml: "), "{named}");
+}
+
+#[test]
+fn a_state_folder_that_another_user_can_change_is_not_written_to_and_not_read() {
+    let (sandbox, upstream) = (Sandbox::new(), Upstream::start());
+    shell(sandbox.record(&upstream), "c.yaml", &calls(&["echo"])).run().exits(0);
+    // What a killed run left is taken in by the next one, unless somebody else could have put it there.
+    let running =
+        shell(sandbox.record(&upstream), "c.yaml", &format!("{}; echo ready; sleep 60", calls(&["repeat"])))
+            .spawn();
+    running.wait_for(Stream::Stdout, |line| (line == "ready").then_some(()));
+    running.kill();
+    running.finish();
+    let old = sandbox.read("c.yaml");
+    let journal = journals(&sandbox);
+    assert_eq!(journal.len(), 1);
+    let state = sandbox.root().join("state/wiretape");
+    give_away(&state);
+    let before = files(&state);
+
+    let refusal = format!(
+        "error: {} is not a folder that only you can write to\n\
+         help: run `chmod 700` on it, or set XDG_STATE_HOME to a folder of your own\n",
+        state.display()
+    );
+    let on = |command: &str| sandbox.wiretape(command).cassette("c.yaml");
+    for run in [
+        on("record").child(["touch", "ran"]),
+        on("auto").child(["touch", "ran"]),
+        on("proxy").args(["--mode", "record"]),
+        on("proxy").args(["--mode", "replay"]),
+        sandbox.wiretape("env"),
+    ] {
+        let refused = run.run().exits(2);
+        assert_eq!(refused.stderr(), refusal, "{refused}");
+        assert_eq!(refused.stdout(), "");
+    }
+    assert!(!sandbox.path("ran").exists());
+    assert_eq!(files(&state), before);
+
+    drop(upstream);
+    let replayed = shell(sandbox.replay(), "c.yaml", &calls(&["echo"])).run().exits(0);
+    let expected = "wiretape replayed 1 call from c.yaml: 1 exchange, 0 misses, 0 unplayed (";
+    assert!(replayed.stderr().starts_with(expected), "{replayed}");
+    assert_eq!(sandbox.read("c.yaml"), old);
+    assert_eq!(journals(&sandbox), journal);
+}
+
+#[test]
+fn a_hostile_key_of_a_cassette_cannot_drive_the_terminal() {
+    for padding in ["", &"x".repeat(500)] {
+        let cassette = format!("{ONE}    \"{HOSTILE_YAML}{padding}\": 1\n");
+        for outcome in on_hostile_cassette("c.yaml", &cassette) {
+            let outcome = outcome.exits(2);
+            assert!(outcome.stderr().starts_with("error: unknown key `"), "{outcome}");
+        }
+    }
+}
+
+#[test]
+fn a_raw_escape_in_a_cassette_cannot_drive_the_terminal() {
+    for padding in ["", &"x".repeat(500)] {
+        let cassette = format!("{ONE}    {HOSTILE}{padding}: 1\n");
+        for outcome in on_hostile_cassette("c.yaml", &cassette) {
+            outcome.exits(2);
+        }
+    }
+}
+
+#[test]
+fn a_hostile_header_name_cannot_drive_the_terminal() {
+    for padding in ["", &"x".repeat(500)] {
+        let cassette = format!("{ONE}      headers:\n        \"x-{HOSTILE_YAML}{padding}\": one\n");
+        for outcome in on_hostile_cassette("c.yaml", &cassette) {
+            let outcome = outcome.exits(2);
+            assert!(outcome.stderr().starts_with("error: header name \"x-"), "{outcome}");
+        }
+    }
+}
+
+#[test]
+fn a_hostile_file_name_cannot_drive_the_terminal() {
+    let name = format!("c{HOSTILE}.yaml");
+    for outcome in on_hostile_cassette(&name, "exchanges: []\n") {
+        let outcome = outcome.exits(2);
+        assert!(outcome.stderr().starts_with("error: not a wiretape cassette\n"), "{outcome}");
+    }
+    let (sandbox, upstream) = (Sandbox::new(), Upstream::start());
+    // Absent, recorded, left by a killed run, replayed, and not changed by a run that failed.
+    let absent = shell(sandbox.replay(), &name, "true").run().exits(2);
+    let recorded = shell(sandbox.record(&upstream), &name, &calls(&["echo"])).run().exits(0);
+    let running =
+        shell(sandbox.record(&upstream), &name, &format!("{}; echo ready; sleep 60", calls(&["repeat"])))
+            .spawn();
+    running.wait_for(Stream::Stdout, |line| (line == "ready").then_some(()));
+    let second = shell(sandbox.record(&upstream), &name, "true").run().exits(2);
+    running.kill();
+    running.finish();
+    let replayed = shell(sandbox.replay(), &name, &calls(&["echo"])).run().exits(0);
+    let failed =
+        shell(sandbox.record(&upstream), &name, "curl -sS https://refused.test/; true").run().exits(0);
+    let proxy = sandbox.wiretape("proxy").args(["--mode", "replay"]).cassette(&name).spawn();
+    proxy.wait_for(Stream::Stdout, |line| line.starts_with("http://").then_some(()));
+    proxy.terminate();
+    let shown = sandbox.wiretape("show").arg(&name).run().exits(0);
+    let compared = sandbox.wiretape("diff").args([&name, &name]).run().exits(0);
+    for outcome in [absent, recorded, second, replayed, failed, proxy.finish(), shown, compared] {
+        assert_tame(&outcome);
+    }
+}
+
+#[test]
+fn a_body_limit_above_what_a_cassette_can_hold_is_refused() {
+    let refused = with_option(&Sandbox::new(), "--max-body", "600MiB");
+    assert_eq!(
+        refused.stderr(),
+        "error: bodies above 512MiB cannot be kept: give a smaller --max-body or max_body\n"
+    );
+    let sandbox = Sandbox::new();
+    sandbox.write("wiretape.yaml", "max_body: 600MiB\n");
+    let run = sandbox.wiretape("record").cassette("c.yaml").child(["touch", "ran"]);
+    assert_eq!(run.run().exits(2).stderr(), refused.stderr());
+    assert!(!sandbox.path("ran").exists());
+}
+
+/// Every command that reads a cassette, on one that somebody else wrote; none may show its bytes as they are.
+#[track_caller]
+fn on_hostile_cassette(name: &str, cassette: &str) -> Vec<Outcome> {
+    let sandbox = Sandbox::new();
+    sandbox.write(name, cassette);
+    let run = |command: &str| sandbox.wiretape(command).cassette(name).child(["touch", "ran"]);
+    let runs = [
+        run("record"),
+        run("replay"),
+        run("auto"),
+        sandbox.wiretape("show").arg(name),
+        sandbox.wiretape("diff").args([name, name]),
+    ];
+    let outcomes: Vec<Outcome> = runs.into_iter().map(Invocation::run).collect();
+    outcomes.iter().for_each(assert_tame);
+    assert!(!sandbox.path("ran").exists());
+    outcomes
+}
+
+/// Fails if anything that was said could drive a terminal, or hide.
+#[track_caller]
+fn assert_tame(outcome: &Outcome) {
+    let harmful = |c: &char| {
+        (c.is_control() && *c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    for said in [&outcome.stderr, &outcome.stdout] {
+        let said = String::from_utf8_lossy(said);
+        let found: Vec<char> = said.chars().filter(harmful).collect();
+        assert_eq!(found, Vec::<char>::new(), "{said:?}");
+    }
+}
+
+/// Puts a file or folder into another user's hands, as far as this user can.
+fn give_away(path: &Path) {
+    if chown(path, Some(NOBODY), Some(NOBODY)).is_err() {
+        let mode = fs::metadata(path).unwrap().permissions().mode();
+        fs::set_permissions(path, Permissions::from_mode(mode | 0o022)).unwrap();
+    }
+}
+
 /// Every command that reads this cassette refuses it with these words, and leaves it alone.
 #[track_caller]
 fn refused(cassette: &str, expected: &str) {
@@ -929,3 +1124,7 @@ exchanges:
 const SHA256_OF_X: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
 const ESCAPE: u8 = 0x1b;
 const NO_FILES: [&Path; 0] = [];
+const NOBODY: u32 = 65534;
+/// Escape, bell, an 8-bit control sequence and a change of writing direction.
+const HOSTILE: &str = "\x1b]0;owned\x07\u{9b}31m\u{202e}";
+const HOSTILE_YAML: &str = r"\e]0;owned\a\u009b31m\u202e";

@@ -60,15 +60,25 @@ impl Gate {
 
     /// Asks it to end, as a supervisor does.
     pub fn terminate(&self) {
-        let pid = Pid::from_raw(self.pid.try_into().unwrap()).unwrap();
-        // Not necessarily the process that was started: that may be a tracer of the proxy.
-        kill_process(pid, Signal::TERM).unwrap();
+        self.signal(Signal::TERM);
+    }
+
+    /// Ends it without a chance to prepare, and waits until it is gone.
+    pub fn kill(self) {
+        self.signal(Signal::KILL);
+        self.running.finish();
     }
 
     /// Ends it and waits for the cassette to be written.
     pub fn stop(self) -> Outcome {
         self.terminate();
         self.running.finish()
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.pid.try_into().unwrap()).unwrap();
+        // Not necessarily the process that was started: that may be a tracer of the proxy.
+        kill_process(pid, signal).unwrap();
     }
 }
 
@@ -178,4 +188,4 @@ pub fn says(cassette: &str, line: &str) {
     assert!(found, "no line {line:?} in\n{cassette}");
 }
 
-const CASSETTE: &str = "cassettes/wire.yaml";
+pub const CASSETTE: &str = "cassettes/wire.yaml";

@@ -3,15 +3,19 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod bodies;
 mod codings;
 mod delivery;
 mod faults;
+mod framing;
 mod garbage;
 mod gate;
 mod h2;
 mod heads;
 mod large;
+mod leaving;
 mod loops;
+mod matching;
 mod misses;
 mod raw;
 mod reverse;
@@ -19,5 +23,8 @@ mod scripted;
 mod shapes;
 mod silence;
 mod streams;
+mod targets;
+mod unanswered;
 mod upstream_proxy;
 mod websocket;
+mod websocket_ends;

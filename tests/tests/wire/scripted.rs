@@ -8,10 +8,12 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use rcgen::{CertificateParams, KeyPair};
 use rustls::{ServerConfig, ServerConnection, StreamOwned, crypto::ring, pki_types::PrivatePkcs8KeyDer};
+use socket2::SockRef;
 
 /// A running stand-in; dropping it stops the accepting.
 #[derive(Debug)]
@@ -44,23 +46,12 @@ impl Scripted {
         name: &str,
         script: impl Fn(StreamOwned<ServerConnection, TcpStream>) + Send + Sync + 'static,
     ) -> (Self, String) {
-        let key = KeyPair::generate().unwrap();
-        let certificate = CertificateParams::new([name.to_owned()]).unwrap().self_signed(&key).unwrap();
-        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
-            )
-            .unwrap();
-        let config = Arc::new(config);
+        let (config, certificate) = certified(name, &[]);
         let server = Self::start(move |stream| {
             let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
             script(StreamOwned::new(connection, stream));
         });
-        (server, certificate.pem())
+        (server, certificate)
     }
 }
 
@@ -73,6 +64,28 @@ impl Drop for Scripted {
             let _ = thread.join();
         }
     }
+}
+
+/// What a server of one name or address needs for TLS, and its certificate in PEM.
+pub fn certified(name: &str, alpn: &[&str]) -> (Arc<ServerConfig>, String) {
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new([name.to_owned()]).unwrap().self_signed(&key).unwrap();
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+        )
+        .unwrap();
+    config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+    (Arc::new(config), certificate.pem())
+}
+
+/// Makes a connection end with a RST instead of a FIN, once it is dropped.
+pub fn reset_at_the_end(stream: &TcpStream) {
+    SockRef::from(stream).set_linger(Some(Duration::ZERO)).unwrap();
 }
 
 /// Reads a request's head, line by line.

@@ -107,6 +107,15 @@ fn run(cli: args::Cli) -> Result<Exit, Failure> {
         Command::Proxy(a) => {
             let config = config()?;
             let mode = a.mode.into();
+            // What has no meaning in a mode is refused, and not passed over in silence.
+            let misplaced = [
+                (a.refresh && mode != Mode::Record, "--refresh", "record"),
+                (a.strict && mode != Mode::Replay, "--strict", "replay"),
+                (a.pace.is_some() && !matches!(mode, Mode::Replay | Mode::Auto), "--pace", "replay or auto"),
+            ];
+            if let Some((_, flag, modes)) = misplaced.into_iter().find(|(is_misplaced, ..)| *is_misplaced) {
+                return Err(Failure::input(format!("{flag} belongs to --mode {modes}")));
+            }
             let cassette = named_or(a.cassette, "proxy", &config);
             let child = ChildArg { command: Vec::new() };
             let run = new_run(mode, cassette, &child, &config, a.pace, a.upstream, a.client)?;

@@ -107,16 +107,6 @@ impl Url {
             None => self.path.clone(),
         }
     }
-
-    /// The query's pairs as they were sent, still percent-encoded.
-    pub fn query_pairs(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
-        self.query.as_deref().unwrap_or("").split('&').filter(|p| !p.is_empty()).map(|pair| {
-            match pair.split_once('=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (pair, None),
-            }
-        })
-    }
 }
 
 impl fmt::Display for Url {
@@ -184,12 +174,5 @@ mod tests {
         assert_eq!(Url::parse("https:///a"), Err(UrlError::Host));
         assert_eq!(Url::parse("https://a:99999/"), Err(UrlError::Port));
         assert_eq!(Url::parse("https://a/\r\nx"), Err(UrlError::Character));
-    }
-
-    #[test]
-    fn query_pairs_keep_their_order_and_a_key_without_value() {
-        let url = Url::parse("https://a/?b=2&flag&a=1&&b=3").unwrap();
-        let pairs: Vec<_> = url.query_pairs().collect();
-        assert_eq!(pairs, [("b", Some("2")), ("flag", None), ("a", Some("1")), ("b", Some("3"))]);
     }
 }

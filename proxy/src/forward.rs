@@ -110,15 +110,15 @@ pub(crate) struct Recording {
     pub(crate) call: CallInHand,
     pub(crate) asked: Asked,
     copy: Option<CopyHandle>,
-    /// Whether all of the request has been read.
-    request: Extent,
+    /// Whether all of the request was read, once that is known.
+    request: Option<Extent>,
     informational: Arc<Mutex<Vec<Informational>>>,
     kept: bool,
 }
 
 impl Recording {
     pub(crate) fn new(call: CallInHand, asked: Asked, copy: Option<CopyHandle>) -> Self {
-        Self { call, asked, copy, request: Extent::Whole, informational: Arc::default(), kept: false }
+        Self { call, asked, copy, request: None, informational: Arc::default(), kept: false }
     }
 
     pub(crate) async fn respond(
@@ -198,9 +198,11 @@ impl Recording {
 
     /// An upstream may fail or answer before it has read all of the request; the recording wants all of it.
     async fn read_request(&mut self) {
-        let Some(copy) = &self.copy else { return };
-        self.request = copy.read_rest(AFTER_REPLY).await;
-        if self.request == Extent::Part {
+        // A client that did not send the rest when it was first waited for is not waited for again.
+        let Some(copy) = self.copy.as_ref().filter(|_| self.request.is_none()) else { return };
+        let extent = copy.read_rest(AFTER_REPLY).await;
+        self.request = Some(extent);
+        if extent == Extent::Part {
             let seq = self.call.seq();
             self.call.session().warn(format!(
                 "call {seq}: the request was answered before it was whole, and is kept in part"
@@ -224,7 +226,7 @@ impl Recording {
         let exchange = Exchange {
             id: self.call.seq(),
             at: whole_ms(self.call.at()),
-            request: self.asked.clone().with(capture, self.request, trailers),
+            request: self.asked.clone().with(capture, self.request.unwrap_or(Extent::Whole), trailers),
             reply,
         };
         self.call.session().keep(self.call.seq(), exchange).map_err(|e| e.to_string())

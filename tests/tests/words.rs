@@ -372,6 +372,18 @@ fn a_ca_file_that_is_no_use_is_named() {
 }
 
 #[test]
+fn an_option_that_means_nothing_in_a_mode_is_refused_there() {
+    let sandbox = Sandbox::new();
+    let refused = |mode: &str, options: &[&str]| {
+        sandbox.wiretape("proxy").args(["--mode", mode]).args(options).run().exits(2).stderr()
+    };
+    assert_eq!(refused("replay", &["--refresh"]), "error: --refresh belongs to --mode record\n");
+    assert_eq!(refused("auto", &["--strict"]), "error: --strict belongs to --mode replay\n");
+    let pace = ["--pace", "recorded"];
+    assert_eq!(refused("record", &pace), "error: --pace belongs to --mode replay or auto\n");
+}
+
+#[test]
 fn an_option_that_makes_no_sense_is_explained() {
     let sandbox = Sandbox::new();
     let cases = [

@@ -58,6 +58,30 @@ fn a_client_that_sends_on_after_an_early_answer_is_recorded_whole() {
     both.cassette_says("size: 8000000");
 }
 
+#[test]
+fn a_request_that_never_ends_is_waited_for_and_told_of_once() {
+    let upstream = Scripted::start(|mut stream| {
+        read_head(&stream);
+        stream.write_all(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 7\r\n\r\nwho are").unwrap();
+        let _ = io::copy(&mut stream, &mut io::sink());
+    });
+    let sandbox = Sandbox::new();
+    let script = "import os, socket, urllib.parse as u
+proxy = u.urlsplit(os.environ['HTTP_PROXY'])
+s = socket.create_connection((proxy.hostname, proxy.port))
+s.sendall(b'POST http://early.test/ HTTP/1.1\\r\\nhost: early.test\\r\\ncontent-length: 99\\r\\n\\r\\nabc')
+got = b''
+while not got.endswith(b'who are'):
+    got += s.recv(999)
+print(got.decode().split()[1])";
+    let map = format!("early.test:80:{}", upstream.addr);
+    let run = sandbox.wiretape("record").args(["--connect-to", &map]).cassette(CASSETTE);
+    let outcome = run.child(["python3", "-c", script]).run().exits(0);
+    assert_eq!(outcome.stdout(), "401\n");
+    assert_eq!(outcome.stderr().matches("is kept in part").count(), 1, "{outcome}");
+    assert!(sandbox.read(CASSETTE).contains("text: abc\n"), "{}", sandbox.read(CASSETTE));
+}
+
 /// Uploads 8 MB to an upstream that answers at once, and again on replay.
 #[track_caller]
 fn early_answer(upstream: &Scripted, answer: &str) {

@@ -4,6 +4,7 @@
 
 pub mod dialogue;
 pub mod format;
+pub mod import;
 mod index;
 pub mod merge;
 pub mod plan;

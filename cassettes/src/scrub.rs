@@ -3,6 +3,7 @@
 //! Credentials in headers and URLs become placeholders before anything else happens. The same secret gets the same
 //! placeholder for as long as one [`Scrubber`] lives, and never a hash: a hash is an oracle for guessing.
 
+mod found;
 mod names;
 mod placeholder;
 mod query;
@@ -17,6 +18,7 @@ use exchange::{Exchange, Header, Headers, Reply, Request, Response, Url};
 
 use query::Query;
 
+pub use found::{Found, found_in};
 pub(crate) use names::is_credential_header;
 pub use placeholder::Placeholders;
 

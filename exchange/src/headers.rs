@@ -142,9 +142,29 @@ impl<'a> IntoIterator for &'a Headers {
     }
 }
 
+/// Whether a field belongs to one connection (RFC 9110, 7.6.1), is framing that each side makes anew, or offers a way
+/// round a proxy. The name is in lower case.
+pub fn is_hop_by_hop(name: &str) -> bool {
+    HOP_BY_HOP.contains(&name)
+}
+
 fn is_token(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b)
 }
+
+const HOP_BY_HOP: &[&str] = &[
+    "alt-svc",
+    "connection",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+];
 
 #[cfg(test)]
 mod tests {

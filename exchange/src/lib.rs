@@ -21,7 +21,7 @@ pub use call::{Call, Outcome, Provenance};
 pub use coding::{Coding, CodingError, StreamEncoder, accepts, codings_of, decode_frames, encode};
 pub use fault::Fault;
 pub use field::{FieldPath, FieldPathError, Segment};
-pub use headers::{Header, HeaderError, Headers};
+pub use headers::{Header, HeaderError, Headers, is_hop_by_hop};
 pub use json::{Escapes, JsonStyle, Layout};
 pub use message::{Message, Peer, Piece};
 pub use reply::{End, Informational, Reply, Response};

@@ -47,7 +47,7 @@ pub(crate) fn end_to_end(map: &HeaderMap, upgrade: Upgrade) -> Headers {
     let mut headers = Headers::new();
     for (name, value) in map {
         let name = name.as_str();
-        let of_the_hop = HOP_BY_HOP.contains(&name) || listed.iter().any(|l| l == name);
+        let of_the_hop = exchange::is_hop_by_hop(name) || listed.iter().any(|l| l == name);
         // The one value of `te` that a proxy has to hand on: without it no gRPC server answers.
         let wants_trailers = name == "te" && value.as_bytes().eq_ignore_ascii_case(b"trailers");
         if of_the_hop && !wants_trailers && !(upgrade == Upgrade::Keep && name == "upgrade") {
@@ -95,21 +95,6 @@ fn join_cookie(headers: &mut Headers, value: &HeaderValue) {
         headers.set(header);
     }
 }
-
-/// Fields of one connection (RFC 9110, 7.6.1), the framing that each side makes anew, and offers of a way round us.
-const HOP_BY_HOP: &[&str] = &[
-    "alt-svc",
-    "connection",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "transfer-encoding",
-    "upgrade",
-];
 
 #[cfg(test)]
 mod tests {

@@ -156,6 +156,7 @@ impl<'s> Node<'s> {
                 ScalarKind::Boolean(_) => "true or false",
                 ScalarKind::Number(_) => "a number",
                 ScalarKind::Text(_) if scalar.style == ScalarStyle::Quoted => "quoted text",
+                ScalarKind::Text(_) if scalar.style == ScalarStyle::Binary => "bytes",
                 ScalarKind::Text(_) => "text",
             },
         }

@@ -25,6 +25,13 @@ impl Limits {
         Self { max_bytes: 1 << 30, max_depth: 48, max_nodes: 10_000 + bytes / 2 }
     }
 
+    /// For a recording of another program of `bytes` bytes. Ten times the file in aliases is more than any honest
+    /// recorder writes.
+    #[must_use]
+    pub fn for_foreign(bytes: usize) -> Self {
+        Self { max_bytes: bytes.saturating_mul(10).max(1 << 20), max_depth: 100, max_nodes: 10_000 + bytes }
+    }
+
     pub(crate) fn depth(&self) -> usize {
         self.max_depth.min(DEEPEST)
     }

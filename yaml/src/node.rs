@@ -45,6 +45,8 @@ pub enum ScalarStyle {
     Quoted,
     /// As a block, `|` or `>`.
     Block,
+    /// As base64 text that stands for bytes: `!!binary`, in files of other programs only.
+    Binary,
 }
 
 /// What a scalar means in a place that takes any value, such as a JSON body.
@@ -79,7 +81,7 @@ impl Scalar<'_> {
 }
 
 /// The number grammar of RFC 8259, section 6.
-fn is_json_number(text: &str) -> bool {
+pub(crate) fn is_json_number(text: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {

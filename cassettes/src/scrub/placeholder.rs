@@ -94,6 +94,14 @@ pub(super) fn is_placeholder(text: &str) -> bool {
     kind_of(text).is_some()
 }
 
+/// The kind of every placeholder in a text, in order.
+pub(super) fn kinds_in(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices(OPEN).filter_map(|(start, _)| {
+        let rest = &text[start..];
+        kind_of(&rest[..rest.find(CLOSE)? + CLOSE.len()])
+    })
+}
+
 fn kind_of(text: &str) -> Option<&str> {
     let (kind, number) = text.strip_prefix(OPEN)?.strip_suffix(CLOSE)?.split_once(':')?;
     let kind_is_plain = !kind.is_empty() && kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');

@@ -1,13 +1,17 @@
 //! The general parser: any YAML in, our small language or a problem out.
 //!
 //! Owns every refusal. The syntax itself is granit's; this builds the tree from its events and says no to what
-//! the language leaves out. It keeps its own stack, so nesting costs no call depth.
+//! the language leaves out. It keeps its own stack, so nesting costs no call depth. Documents of other programs may
+//! hold aliases and a few tags that are plain data; both become what they stand for before anybody sees the tree.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use granit_parser::{ErrorKind, Event, Parser, ScanError, StructureStyle, Tag};
 
-use super::repeats::first_repeat;
+use super::{
+    repeats::first_repeat,
+    tags::{self, Meaning},
+};
 use crate::{
     limits::Limits,
     node::{Node, Scalar, ScalarStyle, Value},
@@ -15,17 +19,36 @@ use crate::{
     span::{Span, floor_char_boundary},
 };
 
-pub(super) fn parse<'s>(source: &'s str, limits: &Limits) -> Result<Node<'s>, Problem> {
+/// Whose language a document is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// The small one: nothing that a reader has to resolve.
+    Ours,
+    /// What other recorders write.
+    Foreign,
+}
+
+pub(super) fn parse<'s>(source: &'s str, limits: &Limits, dialect: Dialect) -> Result<Node<'s>, Problem> {
     refuse_control_characters(source)?;
     let options = granit_parser::options! {
         emit_comments: false,
-        emit_anchor_events: true,
+        emit_anchor_events: dialect == Dialect::Ours,
         emit_unresolved_aliases: true,
         // A little above ours, so that the refusal is ours and points at the right node.
         flow_nesting_limit: limits.depth() + 2,
         block_nesting_limit: limits.depth() + 2,
     };
-    let mut builder = Builder { source, limits, open: Vec::new(), root: None, documents: 0, nodes: 0 };
+    let mut builder = Builder {
+        source,
+        limits,
+        dialect,
+        open: Vec::new(),
+        root: None,
+        documents: 0,
+        nodes: 0,
+        anchored: HashMap::new(),
+        copied: 0,
+    };
     for event in Parser::new_from_str_with_options(source, options) {
         let (event, span) = event.map_err(|error| syntax_problem(source, limits, &error))?;
         builder.take(event, &span)?;
@@ -37,16 +60,29 @@ pub(super) fn parse<'s>(source: &'s str, limits: &Limits) -> Result<Node<'s>, Pr
 struct Builder<'s, 'l> {
     source: &'s str,
     limits: &'l Limits,
+    dialect: Dialect,
     open: Vec<Open<'s>>,
     root: Option<Node<'s>>,
     documents: usize,
     nodes: usize,
+    /// What aliases may stand for, by the parser's number for the anchor.
+    anchored: HashMap<usize, Node<'s>>,
+    /// Bytes that aliases have added.
+    copied: usize,
 }
 
 /// A collection whose end has not been seen.
-enum Open<'s> {
-    Sequence { start: usize, items: Vec<Node<'s>> },
-    Mapping { start: usize, entries: Vec<(Node<'s>, Node<'s>)>, key: Option<Node<'s>> },
+struct Open<'s> {
+    start: usize,
+    kind: Kind<'s>,
+    /// Zero: nothing refers to it.
+    anchor: usize,
+    meaning: Meaning,
+}
+
+enum Kind<'s> {
+    Sequence(Vec<Node<'s>>),
+    Mapping { entries: Vec<(Node<'s>, Node<'s>)>, key: Option<Node<'s>> },
 }
 
 impl<'s> Builder<'s, '_> {
@@ -61,6 +97,7 @@ impl<'s> Builder<'s, '_> {
                 }
                 Ok(())
             }
+            Event::Alias(anchor) if self.dialect == Dialect::Foreign => self.copy(anchor, span),
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 let name = self.source.get(span.start..span.end).unwrap_or("*");
                 Err(Problem::new(span, format!("the alias `{name}` is not allowed"))
@@ -68,23 +105,25 @@ impl<'s> Builder<'s, '_> {
             }
             Event::Anchor(_, name) => Err(Problem::new(span, format!("the anchor `&{name}` is not allowed"))
                 .with_help("write the value out wherever it is needed, or put it in quotes if it is text")),
-            Event::Scalar(text, style, _, tag) => {
-                self.refuse_tag(tag.as_deref(), at)?;
+            Event::Scalar(text, style, anchor, tag) => {
+                let meaning = self.meaning(tag.as_deref(), at)?;
                 self.count(span)?;
-                let node = self.scalar(text, style, span);
+                let node = tags::apply_to_scalar(meaning, self.scalar(text, style, span))?;
+                self.remember(anchor, &node);
                 self.place(node)
             }
-            Event::SequenceStart(style, _, tag) => {
-                self.refuse_tag(tag.as_deref(), at)?;
+            Event::SequenceStart(style, anchor, tag) => {
+                let meaning = self.meaning(tag.as_deref(), at)?;
                 let start = match style {
                     StructureStyle::Block => self.dash_before(span.start),
                     StructureStyle::Flow => span.start,
                 };
-                self.enter(Open::Sequence { start, items: Vec::new() }, span)
+                self.enter(Open { start, kind: Kind::Sequence(Vec::new()), anchor, meaning }, span)
             }
-            Event::MappingStart(_, _, tag) => {
-                self.refuse_tag(tag.as_deref(), at)?;
-                self.enter(Open::Mapping { start: span.start, entries: Vec::new(), key: None }, span)
+            Event::MappingStart(_, anchor, tag) => {
+                let meaning = self.meaning(tag.as_deref(), at)?;
+                let kind = Kind::Mapping { entries: Vec::new(), key: None };
+                self.enter(Open { start: span.start, kind, anchor, meaning }, span)
             }
             Event::SequenceEnd | Event::MappingEnd => self.leave(span),
             _ => Ok(()),
@@ -92,9 +131,10 @@ impl<'s> Builder<'s, '_> {
     }
 
     fn enter(&mut self, open: Open<'s>, span: Span) -> Result<(), Problem> {
-        if let Some(Open::Mapping { key: None, .. }) = self.open.last() {
-            return Err(Problem::new(span, "a key must be a scalar, not a list or a mapping")
-                .with_help("put the key in quotes if it is text"));
+        // A collection that stands for a scalar may be a key; whether it does is seen at its end.
+        let is_key = matches!(self.open.last(), Some(Open { kind: Kind::Mapping { key: None, .. }, .. }));
+        if is_key && open.meaning == Meaning::Plain {
+            return Err(key_is_no_scalar(span));
         }
         if self.open.len() >= self.limits.depth() {
             return Err(too_deep(span, self.limits));
@@ -105,12 +145,13 @@ impl<'s> Builder<'s, '_> {
     }
 
     fn leave(&mut self, end: Span) -> Result<(), Problem> {
-        let node = match self.open.pop() {
-            Some(Open::Sequence { start, items }) => {
+        let Some(Open { start, kind, anchor, meaning }) = self.open.pop() else { return Ok(()) };
+        let node = match kind {
+            Kind::Sequence(items) => {
                 let last = items.last().map_or(start, |item| item.span.end);
                 Node { span: Span::new(start, last.max(end_of_flow(end))), value: Value::Sequence(items) }
             }
-            Some(Open::Mapping { start, entries, .. }) => {
+            Kind::Mapping { entries, .. } => {
                 if let Some((earlier, later)) = first_repeat(&entries) {
                     let (first, second) = (&entries[earlier].0, &entries[later].0);
                     let name = second.as_text().unwrap_or_default();
@@ -121,16 +162,44 @@ impl<'s> Builder<'s, '_> {
                 let last = entries.last().map_or(start, |(_, value)| value.span.end);
                 Node { span: Span::new(start, last.max(end_of_flow(end))), value: Value::Mapping(entries) }
             }
-            None => return Ok(()),
         };
+        let node = tags::apply_to_collection(meaning, node)?;
+        self.remember(anchor, &node);
+        self.place(node)
+    }
+
+    fn remember(&mut self, anchor: usize, node: &Node<'s>) {
+        if anchor != 0 && self.dialect == Dialect::Foreign {
+            self.anchored.insert(anchor, node.clone());
+        }
+    }
+
+    /// An alias is a copy of what it names, counted like anything that is written out: a few lines of aliases to
+    /// aliases must not fill the memory.
+    fn copy(&mut self, anchor: usize, span: Span) -> Result<(), Problem> {
+        let Some(original) = self.anchored.get(&anchor) else {
+            let name = self.source.get(span.start..span.end).unwrap_or("*");
+            return Err(Problem::new(span, format!("the alias `{name}` stands inside what it names")));
+        };
+        let (nodes, bytes) = size_of(original);
+        self.nodes += nodes;
+        self.copied += bytes;
+        if self.copied > self.limits.max_bytes || self.nodes > self.limits.max_nodes {
+            return Err(Problem::new(
+                span,
+                "the aliases of this file stand for more than is allowed in one file",
+            ));
+        }
+        let mut node = original.clone();
+        node.span = span;
         self.place(node)
     }
 
     fn place(&mut self, node: Node<'s>) -> Result<(), Problem> {
         match self.open.last_mut() {
             None => self.root = Some(node),
-            Some(Open::Sequence { items, .. }) => items.push(node),
-            Some(Open::Mapping { entries, key, .. }) => match key.take() {
+            Some(Open { kind: Kind::Sequence(items), .. }) => items.push(node),
+            Some(Open { kind: Kind::Mapping { entries, key }, .. }) => match key.take() {
                 Some(key) => entries.push((key, node)),
                 None => {
                     refuse_key(&node)?;
@@ -170,11 +239,17 @@ impl<'s> Builder<'s, '_> {
         Ok(())
     }
 
-    fn refuse_tag(&self, tag: Option<&Tag>, at: &granit_parser::Span) -> Result<(), Problem> {
-        let Some(tag) = tag else { return Ok(()) };
-        let span = at.tag_span().map_or_else(|| self.span(at), |span| self.span(&span));
-        Err(Problem::new(span, format!("the tag `{}` is not allowed", tag.original()))
-            .with_help("remove it, or put the value in quotes if it is text"))
+    fn meaning(&self, tag: Option<&Tag>, at: &granit_parser::Span) -> Result<Meaning, Problem> {
+        let Some(tag) = tag else { return Ok(Meaning::Plain) };
+        let known = if self.dialect == Dialect::Foreign { tags::meaning_of(tag) } else { None };
+        known.ok_or_else(|| {
+            let span = at.tag_span().map_or_else(|| self.span(at), |span| self.span(&span));
+            let help = match self.dialect {
+                Dialect::Ours => "remove it, or put the value in quotes if it is text",
+                Dialect::Foreign => "only tags that stand for plain data are read; none is ever executed",
+            };
+            Problem::new(span, format!("the tag `{}` is not allowed", tag.original())).with_help(help)
+        })
     }
 
     /// A list in the column of its key is announced at its first item, not at the dash before it.
@@ -195,7 +270,28 @@ fn end_of_flow(end: Span) -> usize {
     if end.start < end.end { end.end } else { 0 }
 }
 
+/// Nodes of a tree, and the bytes of its text.
+fn size_of(node: &Node<'_>) -> (usize, usize) {
+    let add = |(nodes, bytes): (usize, usize), node: &Node<'_>| {
+        let (more, longer) = size_of(node);
+        (nodes + more, bytes + longer)
+    };
+    match &node.value {
+        Value::Scalar(scalar) => (1, scalar.text.len()),
+        Value::Sequence(items) => items.iter().fold((1, 0), add),
+        Value::Mapping(entries) => entries.iter().flat_map(|(key, value)| [key, value]).fold((1, 0), add),
+    }
+}
+
+fn key_is_no_scalar(span: Span) -> Problem {
+    Problem::new(span, "a key must be a scalar, not a list or a mapping")
+        .with_help("put the key in quotes if it is text")
+}
+
 fn refuse_key(key: &Node<'_>) -> Result<(), Problem> {
+    if key.as_scalar().is_none() {
+        return Err(key_is_no_scalar(key.span));
+    }
     match key.as_plain() {
         Some("<<") => Err(Problem::new(key.span, "the merge key `<<` is not allowed")
             .with_help("write the keys out, or put it in quotes if you mean the text")),

@@ -1,0 +1,292 @@
+//! Where drafts become exchanges: URLs and headers are checked, bodies repaired, and an account is kept.
+
+use std::collections::BTreeMap;
+
+use exchange::{End, Exchange, Header, Headers, Reply, Request, Response, Url, UrlError, is_hop_by_hop};
+use matchers::Policy;
+use yaml::{Problem, Span};
+
+use super::{
+    Format, Imported, Options, Repair, Skipped,
+    draft::Draft,
+    read::Field,
+    repair::{self, Stored},
+    scrubbed,
+    text::Text,
+};
+use crate::Cassette;
+
+pub(super) struct Desk<'o> {
+    options: &'o Options,
+    text: Option<Text>,
+    exchanges: Vec<Exchange>,
+    /// Drafts seen, taken or not.
+    number: usize,
+    repairs: BTreeMap<Repair, usize>,
+    skipped: Vec<Skipped>,
+    policy: Option<Policy>,
+}
+
+impl<'o> Desk<'o> {
+    pub(super) fn new(options: &'o Options) -> Self {
+        Self {
+            options,
+            text: None,
+            exchanges: Vec::new(),
+            number: 0,
+            repairs: BTreeMap::new(),
+            skipped: Vec::new(),
+            policy: None,
+        }
+    }
+
+    /// From now on spans are places in this text.
+    pub(super) fn enter(&mut self, text: &Text) {
+        self.text = Some(text.clone());
+    }
+
+    pub(super) fn origin(&self) -> Option<&Url> {
+        self.options.origin.as_ref()
+    }
+
+    /// Says how the recorder compared requests, where the file tells.
+    pub(super) fn compare_as(&mut self, policy: Policy) {
+        self.policy = Some(policy);
+    }
+
+    /// Makes an exchange of a draft, or notes why there is none.
+    pub(super) fn take(&mut self, draft: Draft) -> Result<(), Problem> {
+        self.number += 1;
+        let url = match self.url(&draft) {
+            Ok(url) => url,
+            Err(reason) => {
+                self.note_skipped(draft.url_span, reason);
+                return Ok(());
+            }
+        };
+        if !(200..=999).contains(&draft.status) && draft.status != 101 {
+            self.note_skipped(draft.span, format!("{} is no status of a response", draft.status));
+            return Ok(());
+        }
+        if draft.method.is_empty() || !draft.method.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(Problem::new(draft.span, format!("{:?} is no method", draft.method)));
+        }
+        let is_websocket = draft.status == 101;
+        let kept = if is_websocket { Upgrade::Keep } else { Upgrade::Drop };
+        let request_headers = self.headers(draft.request_headers, kept, Length::Drop)?;
+        let has_content = !draft.response_body.bytes.is_empty();
+        let length = if has_content { Length::Check(&draft.response_body) } else { Length::Keep };
+        let response_headers = self.headers(draft.response_headers, kept, length)?;
+        let trailers = self.headers(draft.response_trailers, Upgrade::Drop, Length::Drop)?;
+        let repairs = &mut self.repairs;
+        let mut note = |repair| *repairs.entry(repair).or_default() += 1;
+        let request_body = repair::body(draft.request_body, &request_headers, &mut note);
+        let response_body = repair::body(draft.response_body, &response_headers, &mut note);
+        self.exchanges.push(Exchange {
+            id: 0,
+            at: whole_ms(draft.at),
+            request: Request {
+                method: draft.method,
+                url,
+                headers: request_headers,
+                body: request_body,
+                trailers: Headers::new(),
+            },
+            reply: Reply::Response(Response {
+                reason: draft.reason.filter(|reason| is_unusual(draft.status, reason)),
+                status: draft.status,
+                headers: response_headers,
+                after: whole_ms(draft.after),
+                informational: Vec::new(),
+                body: response_body,
+                trailers,
+                messages: draft.messages,
+                end: End::Whole,
+            }),
+        });
+        Ok(())
+    }
+
+    /// Takes an exchange that needs no repair: one of our own that another format carried.
+    pub(super) fn take_whole(&mut self, exchange: Exchange) {
+        self.number += 1;
+        self.exchanges.push(exchange);
+    }
+
+    /// An entry of the file that is no exchange.
+    pub(super) fn skip(&mut self, span: Span, reason: impl Into<String>) {
+        self.number += 1;
+        self.note_skipped(span, reason.into());
+    }
+
+    pub(super) fn close(self, format: Format) -> Imported {
+        let (exchanges, found) = scrubbed(self.exchanges);
+        let mut policy = self.policy.or_else(|| format.policy());
+        if let Some(compare) = self.options.compare {
+            let chosen = Policy { compare, ..policy.unwrap_or_default() };
+            policy = Some(chosen).filter(|policy| *policy != Policy::default());
+        }
+        Imported {
+            format,
+            cassette: Cassette { policy, exchanges },
+            repairs: self.repairs.into_iter().collect(),
+            skipped: self.skipped,
+            found,
+        }
+    }
+
+    pub(super) fn note(&mut self, repair: Repair) {
+        *self.repairs.entry(repair).or_default() += 1;
+    }
+
+    fn note_skipped(&mut self, span: Span, reason: String) {
+        let position = self.text.as_ref().map(|text| text.position(span));
+        self.skipped.push(Skipped { number: self.number, position, reason });
+    }
+
+    /// The URL that a client would ask for. The error says why none can.
+    fn url(&mut self, draft: &Draft) -> Result<Url, String> {
+        let mut text = draft.url.clone();
+        for (from, to) in &self.options.substitutes {
+            text = text.replace(from.as_str(), to);
+        }
+        // WebSocket's own schemes are HTTP's on the wire.
+        for (from, to) in [("ws://", "http://"), ("wss://", "https://")] {
+            if let Some(rest) = text.strip_prefix(from) {
+                text = format!("{to}{rest}");
+            }
+        }
+        if text.starts_with('/') {
+            let origin = self.options.origin.as_ref().ok_or_else(|| {
+                "the recording does not say which host it was: name it with --origin https://HOST".to_owned()
+            })?;
+            text = format!("{}://{}{text}", origin.scheme.as_str(), origin.authority());
+        }
+        let escaped = escaped(&text);
+        if escaped != text {
+            self.note(Repair::UrlEscaped);
+        }
+        let url = Url::parse(&escaped).map_err(|error| match error {
+            UrlError::Scheme => unusable(&text, "it does not start with http:// or https://"),
+            error => unusable(&text, &error.to_string()),
+        })?;
+        match url.host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:".contains(&b)) {
+            true => Ok(url),
+            false => Err(unusable(&text, "its host holds characters that no host name has")),
+        }
+    }
+
+    fn headers(
+        &mut self,
+        fields: Vec<Field>,
+        upgrade: Upgrade,
+        length: Length<'_>,
+    ) -> Result<Headers, Problem> {
+        let mut headers = Headers::new();
+        for field in fields {
+            let name = field.name.to_ascii_lowercase();
+            // Pseudo-headers of HTTP/2, which browsers list among the others, are in the URL and the status.
+            if name.starts_with(':') {
+                continue;
+            }
+            if name == "transfer-encoding" {
+                self.note(Repair::TransferEncodingDropped);
+                continue;
+            }
+            if is_hop_by_hop(&name) && !(name == "upgrade" && upgrade == Upgrade::Keep) {
+                continue;
+            }
+            if name == "content-length" {
+                match &length {
+                    Length::Keep => {}
+                    Length::Drop => continue,
+                    Length::Check(stored) => {
+                        let promised =
+                            std::str::from_utf8(&field.value).ok().and_then(|v| v.trim().parse().ok());
+                        if promised != Some(stored.bytes.len()) {
+                            self.note(Repair::LengthCorrected);
+                        }
+                        continue;
+                    }
+                }
+            }
+            let value = trimmed(&field.value);
+            headers.push(
+                Header::new(&name, value).map_err(|error| Problem::new(field.span, error.to_string()))?,
+            );
+        }
+        Ok(headers)
+    }
+}
+
+/// Whether `upgrade` is part of the meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Upgrade {
+    Keep,
+    Drop,
+}
+
+/// What becomes of a `content-length`.
+enum Length<'s> {
+    /// There is no body: it tells how long one would have been.
+    Keep,
+    /// The body tells it.
+    Drop,
+    /// As `Drop`, but a wrong one is noted.
+    Check(&'s Stored),
+}
+
+/// White space around a value is not part of it (RFC 9110, 5.5).
+fn trimmed(value: &[u8]) -> &[u8] {
+    value.trim_ascii()
+}
+
+fn unusable(url: &str, why: &str) -> String {
+    let shown: String = url.chars().take(100).collect();
+    let help = match placeholder(url) {
+        Some(name) => format!("; put something in its place with --substitute '{name}=…'"),
+        None => String::new(),
+    };
+    format!("no client can ask for {shown:?}: {why}{help}")
+}
+
+/// A word in brackets in the place of something that somebody took out.
+fn placeholder(url: &str) -> Option<&str> {
+    let start = url.find('<')?;
+    let end = start + url[start..].find('>')? + 1;
+    let end = end + url[end..].chars().take_while(|c| *c == '>').count();
+    Some(&url[start..end])
+}
+
+/// Characters that a client escapes before it sends them. The host is left as it is: there is no escape for it.
+fn escaped(url: &str) -> String {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let path = url[start..].find(['/', '?', '#']).map_or(url.len(), |at| start + at);
+    let mut out = url[..path].to_owned();
+    for c in url[path..].chars() {
+        match c {
+            ' ' | '"' | '<' | '>' | '`' | '\u{7f}' => push_percent(&mut out, c),
+            c if c.is_control() || !c.is_ascii() => push_percent(&mut out, c),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn push_percent(out: &mut String, c: char) {
+    for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+        out.push_str(&format!("%{byte:02X}"));
+    }
+}
+
+fn is_unusual(status: u16, reason: &str) -> bool {
+    let usual = http::StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason());
+    // A phrase with a line break would start a header of its own.
+    !reason.is_empty()
+        && usual != Some(reason)
+        && reason.bytes().all(|b| b == b'\t' || (b' '..0x7f).contains(&b))
+}
+
+fn whole_ms(duration: std::time::Duration) -> std::time::Duration {
+    std::time::Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,165 @@
+//! HTTP Archive 1.2, as browsers, mitmproxy and Polly.JS write it. As YAML too.
+
+use bytes::Bytes;
+use exchange::{Message, Peer, Piece};
+use time::OffsetDateTime;
+use yaml::{Node, Problem};
+
+use super::{
+    desk::Desk,
+    draft::Draft,
+    read::{self, Field, Numbers, member, optional},
+    repair::Stored,
+};
+
+pub(super) fn read(document: &Node<'_>, desk: &mut Desk<'_>) -> Result<(), Problem> {
+    let log = member(document, "log", "the archive")?;
+    let entries = member(log, "entries", "the log")?.sequence("the entries")?;
+    let start = entries.iter().filter_map(|entry| read::instant(entry.get("startedDateTime")?)).min();
+    let mut entries: Vec<&Node<'_>> = entries.iter().collect();
+    // Browsers list what ended first; Polly lists by request, each with its place among the same ones.
+    entries.sort_by_key(|entry| entry.get("startedDateTime").and_then(read::instant));
+    entries.into_iter().try_for_each(|entry| take(entry, start, desk))
+}
+
+fn take(entry: &Node<'_>, start: Option<OffsetDateTime>, desk: &mut Desk<'_>) -> Result<(), Problem> {
+    let request = member(entry, "request", "the entry")?;
+    let response = member(entry, "response", "the entry")?;
+    if super::wiretape::restore(entry.get("_wiretape"), entry, desk)? {
+        return Ok(());
+    }
+    let url = member(request, "url", "the request")?;
+    let status = member(response, "status", "the response")?;
+    if status.as_text() == Some("0") {
+        let error =
+            optional(entry, "_error").or_else(|| optional(response, "_error")).and_then(Node::as_text);
+        let why = error.map_or(String::new(), |error| format!(" ({error})"));
+        desk.skip(read::opening(entry), format!("no response came{why}"));
+        return Ok(());
+    }
+    let mut response_headers = read::headers(response.get("headers"))?;
+    let content = optional(response, "content");
+    // A cached or cross-origin response may have a type and no headers.
+    if response_headers.is_empty()
+        && let Some(media) = content.and_then(|content| optional(content, "mimeType"))
+    {
+        let value = Bytes::copy_from_slice(media.as_text().unwrap_or_default().as_bytes());
+        response_headers.push(Field { name: "content-type".into(), value, span: media.span });
+    }
+    let messages = messages(entry)?;
+    let status = if messages.is_empty() { read::status(status)? } else { 101 };
+    let at = start.zip(optional(entry, "startedDateTime").and_then(read::instant));
+    desk.take(Draft {
+        span: read::opening(entry),
+        at: at.and_then(|(start, at)| (at - start).try_into().ok()).unwrap_or_default(),
+        method: read::text(request, "method", "the request")?.to_ascii_uppercase(),
+        url: url.text("the URL")?.to_owned(),
+        url_span: url.span,
+        request_headers: read::headers(request.get("headers"))?,
+        request_body: request_body(request)?,
+        status,
+        reason: optional(response, "statusText").and_then(Node::as_text).map(str::to_owned),
+        response_body: response_body(content, &response_headers)?,
+        response_headers,
+        after: entry.get("timings").and_then(|t| read::milliseconds(t.get("wait")?)).unwrap_or_default(),
+        messages,
+        ..Draft::default()
+    })
+}
+
+fn request_body(request: &Node<'_>) -> Result<Stored, Problem> {
+    let Some(data) = optional(request, "postData") else { return Ok(Stored::default()) };
+    if let Some(structure) = data.get("textJSON") {
+        return Ok(match structure.as_text() {
+            Some(_) if structure.is_null() => Stored::default(),
+            _ => Stored::structure(read::json_bytes(structure, Numbers::Yaml11)),
+        });
+    }
+    if let Some(text) = optional(data, "text").filter(|text| text.as_text() != Some("")) {
+        let is_base64 = data.get("encoding").and_then(Node::as_text) == Some("base64");
+        return Ok(Stored::new(if is_base64 {
+            read::base64(text)?
+        } else {
+            read::bytes(text, "the request body")?
+        }));
+    }
+    let Some(pairs) = optional(data, "params") else { return Ok(Stored::default()) };
+    form(pairs.sequence("the form")?)
+}
+
+/// A form that was kept only as its pairs.
+fn form(pairs: &[Node<'_>]) -> Result<Stored, Problem> {
+    let mut body = String::new();
+    for pair in pairs {
+        let name = read::text(pair, "name", "the form field")?;
+        let value = optional(pair, "value").and_then(Node::as_text).unwrap_or_default();
+        if !body.is_empty() {
+            body.push('&');
+        }
+        push_form(&mut body, name);
+        body.push('=');
+        push_form(&mut body, value);
+    }
+    Ok(Stored::structure(body))
+}
+
+fn push_form(out: &mut String, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b' ' => out.push('+'),
+            b'*' | b'-' | b'.' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => out.push(char::from(byte)),
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+}
+
+/// `content.text` has no coding any more, but for what Polly keeps of coded bodies: the wire's own pieces, each in
+/// base64, as a JSON array inside the text.
+fn response_body(content: Option<&Node<'_>>, headers: &[Field]) -> Result<Stored, Problem> {
+    let Some(text) = content.and_then(|content| optional(content, "text")) else {
+        return Ok(match content.and_then(|content| optional(content, "textJSON")) {
+            Some(structure) => Stored::structure(read::json_bytes(structure, Numbers::Yaml11)),
+            None => Stored::default(),
+        });
+    };
+    let is_base64 = content.and_then(|c| c.get("encoding")).and_then(Node::as_text) == Some("base64");
+    if !is_base64 {
+        return Ok(Stored::decoded(read::bytes(text, "the content")?));
+    }
+    let is_coded = headers.iter().any(|field| field.name.eq_ignore_ascii_case("content-encoding"));
+    let chunks = || -> Option<Bytes> {
+        let chunks: Vec<String> = serde_json::from_str(text.as_text()?).ok()?;
+        let mut all = Vec::new();
+        for chunk in chunks {
+            all.extend_from_slice(&read::decode_base64(&chunk)?);
+        }
+        Some(all.into())
+    };
+    match chunks() {
+        Some(bytes) => Ok(Stored::new(bytes)),
+        None if is_coded => Ok(Stored::new(read::base64(text)?)),
+        None => Ok(Stored::decoded(read::base64(text)?)),
+    }
+}
+
+fn messages(entry: &Node<'_>) -> Result<Vec<Message>, Problem> {
+    let Some(list) = optional(entry, "_webSocketMessages") else { return Ok(Vec::new()) };
+    let seconds = |node: &Node<'_>| node.get("time").and_then(|time| time.as_text()?.parse::<f64>().ok());
+    let mut before: Option<f64> = None;
+    let mut messages = Vec::new();
+    for item in list.sequence("the WebSocket messages")? {
+        let direction = member(item, "type", "the message")?;
+        let from = direction.choice("the direction", &[("send", Peer::Client), ("receive", Peer::Server)])?;
+        let data = member(item, "data", "the message")?;
+        let is_binary = item.get("opcode").and_then(Node::as_text) == Some("2");
+        let piece = match is_binary {
+            true => Piece::Binary(read::base64(data)?),
+            false => Piece::Text(data.as_text().unwrap_or_default().to_owned()),
+        };
+        let now = seconds(item);
+        let gap = before.zip(now).map_or(0.0, |(before, now)| now - before);
+        before = now.or(before);
+        messages.push(Message { from, after: read::seconds(gap), piece });
+    }
+    Ok(messages)
+}

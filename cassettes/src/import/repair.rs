@@ -1,0 +1,165 @@
+//! From what a recorder kept to what was on the wire.
+//!
+//! Most recorders sit above the HTTP library, see a body after its coding was undone and headers from before. Both
+//! cannot be true; which of them is can be told from the bytes.
+
+use bytes::Bytes;
+use exchange::{Body, Coding, Content, Frame, Headers, codings_of, decode_frames};
+
+/// Something that was put right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Repair {
+    /// The header names a coding, the body was kept without: it gets the coding back.
+    CodingRestored,
+    /// Some of several codings had been undone.
+    CodingPartlyUndone,
+    /// The recorder undid the coding and took its header away; it noted that it did.
+    CodingHeaderRestored,
+    /// An archive was unpacked by the recorder: what was in it is kept, and played.
+    ArchiveUnpacked,
+    /// The body is damaged, and is kept as it is.
+    Damaged,
+    /// The length in the header was not the body's.
+    LengthCorrected,
+    /// Chunked transfer of a body that is kept whole.
+    TransferEncodingDropped,
+    /// A character in the URL that no client sends unescaped.
+    UrlEscaped,
+    /// A JSON body that was kept as structure: how it was laid out is not known.
+    LayoutUnknown,
+}
+
+impl Repair {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CodingRestored => "bodies were kept decoded; they get their content-encoding back",
+            Self::CodingPartlyUndone => "bodies were partly decoded; they get all of their codings back",
+            Self::CodingHeaderRestored => "content-encoding headers that the recorder removed are restored",
+            Self::ArchiveUnpacked => "archives had been unpacked by the recorder, and are played unpacked",
+            Self::Damaged => "bodies do not fit their content-encoding, and are kept as they are",
+            Self::LengthCorrected => "wrong content-length headers are corrected",
+            Self::TransferEncodingDropped => "transfer-encoding headers of whole bodies are dropped",
+            Self::UrlEscaped => "URLs had characters that must be escaped",
+            Self::LayoutUnknown => "JSON bodies were kept as structure; their layout is not known",
+        }
+    }
+}
+
+/// A body as a recorder kept it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stored {
+    pub(super) bytes: Bytes,
+    pub(super) state: State,
+    /// Where the wire cut it, if the recorder kept that; the lengths are of these bytes.
+    pub(super) frames: Vec<Frame>,
+}
+
+/// What is known of a stored body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum State {
+    /// With its codings or without: the bytes tell.
+    #[default]
+    Unknown,
+    /// Without any coding, whatever the header says.
+    Decoded,
+    /// Made from structure.
+    Structure,
+}
+
+impl Stored {
+    pub(super) fn new(bytes: impl Into<Bytes>) -> Self {
+        Self { bytes: bytes.into(), ..Self::default() }
+    }
+
+    pub(super) fn decoded(bytes: impl Into<Bytes>) -> Self {
+        Self { bytes: bytes.into(), state: State::Decoded, frames: Vec::new() }
+    }
+
+    pub(super) fn structure(bytes: impl Into<Bytes>) -> Self {
+        Self { bytes: bytes.into(), state: State::Structure, frames: Vec::new() }
+    }
+}
+
+/// The body that was on the wire, and what had to be put right for it.
+pub(super) fn body(stored: Stored, headers: &Headers, note: &mut dyn FnMut(Repair)) -> Body {
+    let Stored { bytes, state, frames } = stored;
+    if state == State::Structure && !bytes.is_empty() {
+        note(Repair::LayoutUnknown);
+    }
+    let claimed = codings_of(headers).unwrap_or_default();
+    if bytes.is_empty() || claimed.is_empty() {
+        if is_unpacked_archive(&bytes, headers) {
+            note(Repair::ArchiveUnpacked);
+        }
+        return Body { content: Content::Bytes(bytes), codings: Vec::new(), frames };
+    }
+    if state == State::Unknown && !is_text(&bytes) {
+        if let Some((content, ends, undone)) = undo(&claimed, &bytes, &frames) {
+            if undone < claimed.len() {
+                note(Repair::CodingPartlyUndone);
+            }
+            let frames = decoded_frames(&frames, &ends);
+            return Body { content: Content::Bytes(content.into()), codings: claimed, frames };
+        }
+        if has_mark(&bytes, &claimed) {
+            note(Repair::Damaged);
+            return Body { content: Content::Bytes(bytes), codings: Vec::new(), frames };
+        }
+    }
+    if is_unpacked_archive(&bytes, headers) {
+        note(Repair::ArchiveUnpacked);
+    }
+    note(Repair::CodingRestored);
+    Body { content: Content::Bytes(bytes), codings: claimed, frames }
+}
+
+/// The content, where each stored frame ended in it, and how many codings there were to undo.
+type Undone = (Vec<u8>, Vec<usize>, usize);
+
+/// Undoes as many of the codings as are still on. The last named was put on last, so it is the first to be gone.
+fn undo(claimed: &[Coding], bytes: &[u8], frames: &[Frame]) -> Option<Undone> {
+    let cut: Vec<&[u8]> = match frames.is_empty() {
+        true => vec![bytes],
+        false => {
+            let mut rest = bytes;
+            frames.iter().map(|frame| rest.split_off(..frame.len.min(rest.len())).unwrap_or(&[])).collect()
+        }
+    };
+    (1..=claimed.len()).rev().find_map(|count| {
+        let (content, ends) =
+            decode_frames(&claimed[..count], cut.iter().copied(), super::MOST_BYTES).ok()?;
+        Some((content, ends, count))
+    })
+}
+
+fn decoded_frames(frames: &[Frame], ends: &[usize]) -> Vec<Frame> {
+    let mut start = 0;
+    let cut = frames.iter().zip(ends).filter_map(|(frame, &end)| {
+        let len = end - start;
+        start = end;
+        (len > 0).then_some(Frame { len, after: frame.after })
+    });
+    cut.collect()
+}
+
+/// No coding gives text: its first bytes are not UTF-8, or control characters.
+fn is_text(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes)
+        .is_ok_and(|text| !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')))
+}
+
+fn has_mark(bytes: &[u8], claimed: &[Coding]) -> bool {
+    claimed.iter().any(|coding| match coding {
+        Coding::Gzip => bytes.starts_with(&[0x1f, 0x8b]),
+        Coding::Zstd => bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]),
+        Coding::Deflate | Coding::Brotli => false,
+    })
+}
+
+/// A gzip file whose bytes are no gzip: the recorder undid one layer too many.
+fn is_unpacked_archive(bytes: &[u8], headers: &Headers) -> bool {
+    let is_gzip_file = headers
+        .media_type()
+        .is_some_and(|media| matches!(media.as_str(), "application/gzip" | "application/x-gzip"));
+    is_gzip_file && !bytes.is_empty() && !bytes.starts_with(&[0x1f, 0x8b])
+}

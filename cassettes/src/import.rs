@@ -207,22 +207,22 @@ impl fmt::Debug for Source<'_> {
 
 /// Takes one file in. `format` overrides what the file looks like.
 pub fn import(source: Source<'_>, format: Option<Format>, options: &Options) -> Result<Imported, Refusal> {
-    import_all(&[source], format, options)
+    import_all(&[source], format, options).map_err(|(_, refusal)| refusal)
 }
 
-/// Takes files in that together are one recording, such as the mappings of one WireMock.
+/// Takes files in that together are one recording, such as the mappings of one WireMock. The error names the file.
 pub fn import_all(
     sources: &[Source<'_>],
     format: Option<Format>,
     options: &Options,
-) -> Result<Imported, Refusal> {
+) -> Result<Imported, (usize, Refusal)> {
     let mut desk = Desk::new(options);
     let mut settled = format;
-    for source in sources {
-        let found = take_in(source, settled, &mut desk)?;
+    for (place, source) in sources.iter().enumerate() {
+        let found = take_in(source, settled, &mut desk).map_err(|refusal| (place, refusal))?;
         settled.get_or_insert(found);
     }
-    let format = settled.ok_or(Refusal::Unknown)?;
+    let format = settled.ok_or((0, Refusal::Unknown))?;
     Ok(desk.close(format))
 }
 
@@ -233,7 +233,12 @@ fn take_in(source: &Source<'_>, format: Option<Format>, desk: &mut Desk<'_>) -> 
         mitmproxy::read(&bytes, desk)?;
         return Ok(Format::Mitmproxy);
     }
-    let text = Text::of(&bytes, source.name)?;
+    let mut text = Text::of(&bytes, source.name)?;
+    if text.parse(source.name).is_err()
+        && let Some(mended) = text.mended()
+    {
+        text = mended;
+    }
     let document = text.parse(source.name).map_err(|problem| {
         // A file of some other kind that happens to be broken is none of our business.
         match format.is_none() && !detect::may_be_recording(&text) {

@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Show(Show),
     /// Show how two cassettes differ
     Diff(Diff),
+    /// Turn recordings of other tools into cassettes
+    Import(ImportArgs),
     /// The certificate authority that programs are made to trust
     #[command(subcommand)]
     Ca(Ca),
@@ -155,6 +157,46 @@ pub(crate) struct Diff {
     pub(crate) b: PathBuf,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// A recording, or a folder of them
+    #[arg(value_name = "IN")]
+    pub(crate) input: PathBuf,
+    /// The cassette, or a folder for cassettes; a folder keeps its layout
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// The format, where it cannot be told from the file
+    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    pub(crate) from: Option<cassettes::import::Format>,
+    /// Where requests went, for formats that keep only a path
+    #[arg(long, value_name = "URL", value_parser = parse_origin)]
+    pub(crate) origin: Option<exchange::Url>,
+    /// Put VALUE in the place of TEXT in recorded URLs, such as '<AWS_REGION>=us-east-1'
+    #[arg(long, value_name = "TEXT=VALUE", value_parser = parse_substitute)]
+    pub(crate) substitute: Vec<Substitute>,
+    /// How requests are to be compared, in place of how the recorder did
+    #[arg(long = "match", value_name = "HOW")]
+    pub(crate) compare: Option<CompareArg>,
+    /// Name every exchange that was left out and every value that was redacted
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+/// A text in recorded URLs, and what to put in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Substitute {
+    pub(crate) from: String,
+    pub(crate) to: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareArg {
+    /// Method, URL and body
+    Full,
+    /// Method and URL only
+    Uri,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Ca {
     /// Print where the kept CA certificate is
@@ -237,6 +279,35 @@ pub(crate) enum EnvFormat {
     Sh,
     Fish,
     Json,
+}
+
+impl From<CompareArg> for matchers::Compare {
+    fn from(compare: CompareArg) -> Self {
+        match compare {
+            CompareArg::Full => Self::Full,
+            CompareArg::Uri => Self::Uri,
+        }
+    }
+}
+
+fn parse_format(word: &str) -> Result<cassettes::import::Format, String> {
+    word.parse().map_err(|()| format!("the formats are {}", crate::import::words().join(", ")))
+}
+
+/// `wss` and `ws` are `https` and `http` on the wire.
+fn parse_origin(text: &str) -> Result<exchange::Url, String> {
+    let text = match text.strip_prefix("ws") {
+        Some(rest) if rest.starts_with("s://") || rest.starts_with("://") => format!("http{rest}"),
+        _ => text.to_owned(),
+    };
+    exchange::Url::parse(&text).map_err(|error| error.to_string())
+}
+
+fn parse_substitute(text: &str) -> Result<Substitute, String> {
+    match text.split_once('=') {
+        Some((from, to)) if !from.is_empty() => Ok(Substitute { from: from.into(), to: to.into() }),
+        _ => Err("write it as TEXT=VALUE".to_owned()),
+    }
 }
 
 impl From<ModeArg> for proxy::Mode {

@@ -14,6 +14,8 @@ pub(crate) enum Exit {
     Fine,
     /// A miss, an unplayed exchange under `--strict`, a difference.
     Failed,
+    /// Files were refused, each of which was told.
+    Refused,
     /// What the child process ended with.
     Child(u8),
 }
@@ -101,6 +103,7 @@ impl From<Exit> for ExitCode {
         Self::from(match exit {
             Exit::Fine => 0,
             Exit::Failed => 1,
+            Exit::Refused => 2,
             Exit::Child(code) => code,
         })
     }

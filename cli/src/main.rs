@@ -14,6 +14,7 @@ mod diff;
 mod doctor;
 mod environment;
 mod exit;
+mod import;
 mod places;
 mod proxy_command;
 mod reverse;
@@ -133,6 +134,7 @@ fn run(cli: args::Cli) -> Result<Exit, Failure> {
         Command::Env(a) => proxy_command::print_env(a.port, a.format),
         Command::Show(a) => show::show(&a.cassette, a.exchange),
         Command::Diff(a) => diff::diff(&a.a, &a.b),
+        Command::Import(a) => import::import(&a),
         Command::Ca(command) => ca::run(&command),
         Command::Doctor => doctor::run(&config()?),
         Command::Demo => block_on(demo::run()),

@@ -81,6 +81,6 @@ pub use fields::Fields;
 pub use limits::Limits;
 pub use node::{Node, Scalar, ScalarKind, ScalarStyle, Value};
 pub use out::{Out, to_string, write_item};
-pub use parse::{parse, parse_foreign, parse_json};
+pub use parse::{mend_indentation, parse, parse_foreign, parse_json};
 pub use problem::Problem;
 pub use span::{Position, Span};

@@ -29,7 +29,11 @@ impl Limits {
     /// recorder writes.
     #[must_use]
     pub fn for_foreign(bytes: usize) -> Self {
-        Self { max_bytes: bytes.saturating_mul(10).max(1 << 20), max_depth: 100, max_nodes: 10_000 + bytes }
+        Self {
+            max_bytes: bytes.saturating_mul(10).max(1 << 20),
+            max_depth: 100,
+            max_nodes: (10_000 + bytes).min(MOST_FOREIGN_NODES),
+        }
     }
 
     pub(crate) fn depth(&self) -> usize {
@@ -38,3 +42,5 @@ impl Limits {
 }
 
 const DEEPEST: usize = 128;
+/// Some 400 MB of tree; a recording of 50 MB has about half of it.
+const MOST_FOREIGN_NODES: usize = 4_000_000;

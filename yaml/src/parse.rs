@@ -6,8 +6,11 @@
 mod fast;
 mod full;
 mod json;
+mod mend;
 mod repeats;
 mod tags;
+
+pub use mend::mend_indentation;
 
 use crate::{limits::Limits, node::Node, problem::Problem, span::Span};
 

@@ -214,15 +214,14 @@ pub(super) fn found(node: &Node<'_>) -> String {
     }
 }
 
-/// The first line of a mapping: pointing at all of a long one points at nothing.
+/// The first line of a collection: pointing at all of a long one points at nothing.
 pub(super) fn opening(node: &Node<'_>) -> Span {
-    match &node.value {
-        Value::Mapping(entries) => match entries.first() {
-            Some((key, _)) => Span::new(node.span.start, key.span.end.max(node.span.start)),
-            None => node.span,
-        },
-        _ => node.span,
-    }
+    let first = match &node.value {
+        Value::Mapping(entries) => entries.first().map(|(key, _)| key.span.end),
+        Value::Sequence(items) => items.first().map(|item| opening(item).end),
+        Value::Scalar(_) => None,
+    };
+    first.map_or(node.span, |end| Span::new(node.span.start, end.max(node.span.start)))
 }
 
 const YEAR_MS: f64 = 365.0 * 24.0 * 3600.0 * 1000.0;

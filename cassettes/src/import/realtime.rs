@@ -16,8 +16,11 @@ use super::{
 pub(super) fn read(document: &Node<'_>, desk: &mut Desk<'_>) -> Result<(), Problem> {
     let list = member(document, "interactions", "the recording")?;
     let Some(url) = desk.origin().cloned() else {
-        return Err(Problem::new(list.span, "the recording does not say which URL the WebSocket had")
-            .with_help("name it with --origin wss://HOST/PATH"));
+        return Err(Problem::new(
+            read::opening(list),
+            "the recording does not say which URL the WebSocket had",
+        )
+        .with_help("name it with --origin wss://HOST/PATH"));
     };
     let mut messages = Vec::new();
     for item in list.sequence("the interactions")? {
@@ -29,7 +32,10 @@ pub(super) fn read(document: &Node<'_>, desk: &mut Desk<'_>) -> Result<(), Probl
                 take(list, &url.to_string(), std::mem::take(&mut messages), desk)?;
             }
             other => {
-                return Err(Problem::new(item.span, format!("unknown kind of interaction `{other}`")));
+                return Err(Problem::new(
+                    read::opening(item),
+                    format!("unknown kind of interaction `{other}`"),
+                ));
             }
         }
     }

@@ -72,6 +72,11 @@ impl Text {
         }
     }
 
+    /// The same text where only its indentation kept it from being read.
+    pub(super) fn mended(&self) -> Option<Self> {
+        yaml::mend_indentation(&self.0).map(|text| Self(text.into()))
+    }
+
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }

@@ -23,7 +23,7 @@ fn take(interaction: &Node<'_>, desk: &mut Desk<'_>) -> Result<(), Problem> {
     let request = member(interaction, "request", "the interaction")?;
     let response = member(interaction, "response", "the interaction")?;
     let uri = member(request, "uri", "the request")?;
-    let status = member(response, "status", "the response")?;
+    let (status, reason) = status(response)?;
     let mut response_headers = read::headers(response.get("headers"))?;
     let mut response_body = body(response.get("body"))?;
     if let Some(coding) = undone(response) {
@@ -44,12 +44,22 @@ fn take(interaction: &Node<'_>, desk: &mut Desk<'_>) -> Result<(), Problem> {
         url_span: uri.span,
         request_headers: read::headers(request.get("headers"))?,
         request_body: body(request.get("body"))?,
-        status: read::status(member(status, "code", "the status")?)?,
-        reason: optional(status, "message").and_then(Node::as_text).map(str::to_owned),
+        status,
+        reason,
         response_headers,
         response_body,
         ..Draft::default()
     })
+}
+
+/// Betamax kept the number alone at first.
+fn status(response: &Node<'_>) -> Result<(u16, Option<String>), Problem> {
+    if let Some(code) = response.get("status_code") {
+        return Ok((read::status(code)?, None));
+    }
+    let status = member(response, "status", "the response")?;
+    let reason = optional(status, "message").and_then(Node::as_text).map(str::to_owned);
+    Ok((read::status(member(status, "code", "the status")?)?, reason))
 }
 
 /// Ruby keeps the method as a symbol in lower case.

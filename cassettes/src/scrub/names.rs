@@ -107,7 +107,7 @@ const CREDENTIAL_ENDINGS: &[&str] = &[
 ];
 
 /// Names with a credential's ending that hold none.
-const NOT_CREDENTIALS: &[&str] = &["x-next-page-token", "x-continuation-token"];
+const NOT_CREDENTIALS: &[&str] = &["x-next-page-token", "x-continuation-token", "x-time-per-token"];
 
 const SCHEMES: &[&str] = &[
     "api-key",

@@ -27,7 +27,7 @@ fn agree(source: &str, limits: &Limits) -> bool {
     let Some(fast) = fast::parse(source, limits) else {
         return false;
     };
-    match full::parse(source, limits) {
+    match full::parse(source, limits, full::Dialect::Ours) {
         Ok(full) => assert_eq!(starts(fast), starts(full), "source: {source:?}"),
         Err(problem) => panic!("the fast pass accepts what is refused: {problem}\nsource: {source:?}"),
     }
@@ -214,7 +214,7 @@ proptest! {
     fn both_count_nodes_and_depth_alike(source in document(), nodes in 1_usize..30, depth in 1_usize..6) {
         let limits = Limits { max_bytes: 1 << 20, max_depth: depth, max_nodes: nodes };
         let fast = fast::parse(&source, &limits).is_some();
-        prop_assert_eq!(fast, full::parse(&source, &limits).is_ok());
+        prop_assert_eq!(fast, full::parse(&source, &limits, full::Dialect::Ours).is_ok());
     }
 }
 
@@ -281,7 +281,7 @@ fn a_repeated_key_is_seen_among_many() {
     assert!(agree(&source, &Limits::small()));
     source.push_str("k7: v\n");
     assert!(fast::parse(&source, &Limits::small()).is_none());
-    let problem = full::parse(&source, &Limits::small()).unwrap_err();
+    let problem = full::parse(&source, &Limits::small(), full::Dialect::Ours).unwrap_err();
     assert_eq!(problem.message, "the key `k7` is defined twice");
     assert_eq!(problem.related.unwrap().0.position(&source).to_string(), "8:1");
 }
@@ -301,5 +301,5 @@ fn a_key_longer_than_yaml_allows_is_left_to_the_general_parser() {
     let source = |length: usize| format!("{}: 1\n", "k".repeat(length));
     assert!(agree(&source(1024), &Limits::small()));
     assert!(fast::parse(&source(1025), &Limits::small()).is_none());
-    assert!(full::parse(&source(1025), &Limits::small()).is_err());
+    assert!(full::parse(&source(1025), &Limits::small(), full::Dialect::Ours).is_err());
 }

@@ -1,0 +1,129 @@
+//! Files that mean harm.
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use wiretape_cassettes::import::{self, Format, Options, Refusal, Source};
+
+use crate::{nothing_beside, refusal};
+
+const SEEDS: [&str; 5] = [
+    "interactions:\n- request: {method: GET, uri: 'https://a.test/', headers: {a: [b]}, body: !!binary aGk=}\n  response:\n    status: {code: 200, message: OK}\n    headers: {content-encoding: [gzip]}\n    body: {string: &x 'hi'}\nversion: 1\n",
+    "http_interactions:\n- request: {method: get, uri: 'https://a.test/', body: {encoding: UTF-8, string: ''}, headers: {}}\n  response: {status: {code: 200}, headers: {}, body: {encoding: ISO-8859-1, string: a}}\nrecorded_with: VCR 6\n",
+    "[{\"scope\": \"https://a.test:443\", \"method\": \"GET\", \"path\": \"/\", \"body\": \"\", \"status\": 200, \"response\": [\"ff\"], \"rawHeaders\": [\"Content-Encoding\", \"gzip\"]}]",
+    "{\"log\": {\"entries\": [{\"startedDateTime\": \"2024-05-01T10:00:00Z\", \"timings\": {\"wait\": 1}, \"request\": {\"method\": \"GET\", \"url\": \"https://a.test/\", \"headers\": []}, \"response\": {\"status\": 200, \"headers\": [], \"content\": {\"text\": \"x\"}}, \"_webSocketMessages\": []}]}}",
+    "interactions:\n- kind: message\n  direction: sent\n  data: {a: 1}\nversion: 1\n",
+];
+
+fn try_all(bytes: &[u8]) {
+    let source = Source { name: "a.yaml", bytes, beside: &nothing_beside };
+    let options = Options { origin: exchange::Url::parse("https://a.test/").ok(), ..Options::default() };
+    let _ = import::import(source, None, &options);
+    for format in Format::ALL {
+        let _ = import::import(source, Some(format), &options);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn a_damaged_file_never_panics(
+        seed in 0..SEEDS.len(),
+        edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4u8), 1..12),
+    ) {
+        let mut bytes = SEEDS[seed].as_bytes().to_vec();
+        for (at, byte, how) in edits {
+            let at = at.index(bytes.len().max(1));
+            match how {
+                0 => bytes.insert(at, byte),
+                1 if at < bytes.len() => { bytes.remove(at); }
+                2 if at < bytes.len() => bytes[at] = byte,
+                _ => bytes.truncate(at),
+            }
+        }
+        try_all(&bytes);
+    }
+
+    #[test]
+    fn random_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        try_all(&bytes);
+    }
+}
+
+#[test]
+fn wrong_types_everywhere_are_refused_and_never_panic() {
+    for value in ["null", "7", "'x'", "[1]", "{a: b}", "[[]]", "!!binary ''"] {
+        for seed in SEEDS {
+            // Every key in turn gets this value.
+            for (at, _) in seed.match_indices(": ") {
+                let end = seed[at + 2..].find([',', '\n', '}', ']']).map_or(seed.len(), |n| at + 2 + n);
+                try_all(format!("{}{value}{}", &seed[..at + 2], &seed[end..]).as_bytes());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_alias_bomb_is_refused_at_once_with_its_place() {
+    let mut text = "interactions:\n- &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..20 {
+        let copies = vec![format!("*a{}", level - 1); 10].join(", ");
+        text += &format!("- &a{level} [{copies}]\n");
+    }
+    let began = Instant::now();
+    let refused = refusal(&text);
+    assert!(
+        refused.ends_with("the aliases of this file stand for more than is allowed in one file"),
+        "{refused}"
+    );
+    assert!(began.elapsed() < Duration::from_secs(5), "took {:?}", began.elapsed());
+}
+
+#[test]
+fn a_small_file_that_unpacks_to_a_giant_is_refused() {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    let zeros = vec![b' '; 1 << 20];
+    for _ in 0..300 {
+        std::io::Write::write_all(&mut packed, &zeros).unwrap();
+    }
+    let packed = packed.finish().unwrap();
+    let source = Source { name: "bomb.yaml.gz", bytes: &packed, beside: &nothing_beside };
+    let refused = import::import(source, None, &Options::default()).unwrap_err();
+    assert_eq!(refused.to_string(), "the file is larger than the 256 MiB that are read");
+}
+
+#[test]
+fn a_file_that_is_cut_short_is_refused() {
+    for seed in SEEDS.iter().filter(|seed| seed.starts_with(['[', '{'])) {
+        for end in 1..seed.len() {
+            let source = Source { name: "a.json", bytes: &seed.as_bytes()[..end], beside: &nothing_beside };
+            assert!(import::import(source, None, &Options::default()).is_err(), "{}", &seed[..end]);
+        }
+    }
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    let refused = refusal(&format!("{{\"interactions\": {}", "[".repeat(1_000_000)));
+    assert!(refused.ends_with("nested more than 100 levels deep"), "{refused}");
+}
+
+#[test]
+fn a_gzip_body_that_grows_without_end_does_not_fill_the_memory() {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    for _ in 0..300 {
+        std::io::Write::write_all(&mut packed, &[0; 1 << 20]).unwrap();
+    }
+    let body = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, packed.finish().unwrap());
+    let text = SEEDS[0].replace("&x 'hi'", &format!("!!binary '{body}'"));
+    let source = Source { name: "a.yaml", bytes: text.as_bytes(), beside: &nothing_beside };
+    match import::import(source, None, &Options::default()) {
+        // It is not undone, and kept as it was.
+        Ok(imported) => {
+            let response = imported.cassette.exchanges[0].reply.response().unwrap().clone();
+            assert!(response.body.codings.is_empty() && response.body.len() < 1 << 20);
+        }
+        Err(refusal) => assert!(matches!(refusal, Refusal::At { .. }), "{refusal}"),
+    }
+}

@@ -233,15 +233,21 @@ fn take_in(source: &Source<'_>, format: Option<Format>, desk: &mut Desk<'_>) -> 
         mitmproxy::read(&bytes, desk)?;
         return Ok(Format::Mitmproxy);
     }
-    let mut text = Text::of(&bytes, source.name)?;
-    if text.parse(source.name).is_err()
-        && let Some(mended) = text.mended()
-    {
-        text = mended;
-    }
-    let document = text.parse(source.name).map_err(|problem| {
+    let original = Text::of(&bytes, source.name)?;
+    let mended;
+    let (text, parsed) = match original.parse(source.name) {
+        Ok(document) => (&original, Ok(document)),
+        Err(problem) => {
+            mended = original.mended();
+            match &mended {
+                Some(text) => (text, text.parse(source.name)),
+                None => (&original, Err(problem)),
+            }
+        }
+    };
+    let document = parsed.map_err(|problem| {
         // A file of some other kind that happens to be broken is none of our business.
-        match format.is_none() && !detect::may_be_recording(&text) {
+        match format.is_none() && !detect::may_be_recording(text) {
             true => Refusal::Unknown,
             false => text.refuse(problem),
         }
@@ -251,7 +257,7 @@ fn take_in(source: &Source<'_>, format: Option<Format>, desk: &mut Desk<'_>) -> 
         true => Refusal::whole("this is a wiretape cassette already"),
         false => Refusal::Unknown,
     })?;
-    desk.enter(&text);
+    desk.enter(text);
     read_document(format, &document, source, desk).map_err(|problem| text.refuse(problem))?;
     Ok(format)
 }

@@ -39,6 +39,12 @@ pub(super) fn text<'n>(node: &'n Node<'_>, key: &str, what: &str) -> Result<&'n 
     member(node, key, what)?.text(&format!("`{key}`"))
 }
 
+/// A method as it is on the wire. Libraries write the usual ones in capitals, however a program spells them.
+pub(super) fn method(text: &str) -> String {
+    let upper = text.to_ascii_uppercase();
+    if USUAL_METHODS.contains(&upper.as_str()) { upper } else { text.to_owned() }
+}
+
 /// A status, which some recorders keep as text.
 pub(super) fn status(node: &Node<'_>) -> Result<u16, Problem> {
     let number = node.as_text().and_then(|text| text.split(' ').next()?.parse::<u16>().ok());
@@ -223,6 +229,8 @@ pub(super) fn opening(node: &Node<'_>) -> Span {
     };
     first.map_or(node.span, |end| Span::new(node.span.start, end.max(node.span.start)))
 }
+
+const USUAL_METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
 const YEAR_MS: f64 = 365.0 * 24.0 * 3600.0 * 1000.0;
 

@@ -53,11 +53,11 @@ fn take(
     let (status, reason) = status(response)?;
     desk.take(Draft {
         span: read::opening(interaction),
-        method: read::text(request, "method", "the request")?.to_owned(),
+        method: read::method(read::text(request, "method", "the request")?),
         url: uri.text("the URI")?.to_owned(),
         url_span: uri.span,
         request_headers: read::headers(request.get("headers"))?,
-        request_body: body(request, "the request body")?,
+        request_body: request_body(request)?,
         status,
         reason,
         response_headers: read::headers(response.get("headers"))?,
@@ -77,6 +77,16 @@ fn status(response: &Node<'_>) -> Result<(u16, Option<String>), Problem> {
             Ok((read::status(member(status, "code", "the status")?)?, reason))
         }
         _ => Ok((read::status(status)?, None)),
+    }
+}
+
+/// A request body that is a mapping is JSON that somebody parsed.
+fn request_body(request: &Node<'_>) -> Result<Stored, Problem> {
+    match request.get("body") {
+        Some(parsed) if matches!(parsed.value, Value::Mapping(_)) && parsed.get("string").is_none() => {
+            Ok(Stored::structure(read::json_bytes(parsed, Numbers::Yaml11)))
+        }
+        _ => body(request, "the request body"),
     }
 }
 

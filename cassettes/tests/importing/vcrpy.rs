@@ -106,6 +106,17 @@ fn structure_in_place_of_a_body_is_written_compactly_and_said_so() {
 }
 
 #[test]
+fn a_request_body_that_is_a_mapping_is_json_and_a_method_is_written_in_capitals() {
+    let text = interaction(
+        "    body: {a: 1}\n",
+        "    headers: {}\n    body: {string: ''}\n    status: {code: 200, message: OK}\n",
+    );
+    let exchange = only(&text.replace("method: GET", "method: get"));
+    assert_eq!((exchange.request.method.as_str(), asked(&exchange)), ("GET", b"{\"a\":1}".as_slice()));
+    assert_eq!(only(&text.replace("method: GET", "method: purge")).request.method, "purge");
+}
+
+#[test]
 fn bytes_stand_as_binary_or_in_a_memory_file() {
     let text = interaction(
         "    body: !!python/object/new:_io.BytesIO\n      state: !!python/tuple\n      - !!binary |\n        AP8=\n      - 0\n      - null\n",

@@ -34,6 +34,8 @@ use crate::{
     format::{self, Cassette},
 };
 
+use replace::Flush;
+
 pub use journal::{Entry, Journal, Records};
 pub use lock::Lock;
 
@@ -77,18 +79,33 @@ pub fn save(path: &Path, cassette: &Cassette) -> Result<Saved, StoreError> {
     save_from(path, cassette.policy.as_ref(), cassette.exchanges.iter().map(Ok))
 }
 
+/// As [`save`], for a cassette that can be made again from something else: it is replaced as a whole too, but nobody
+/// waits for the disk, which for many small ones would take longer than all the rest.
+pub fn save_derived(path: &Path, cassette: &Cassette) -> Result<Saved, StoreError> {
+    put(path, cassette.policy.as_ref(), cassette.exchanges.iter().map(Ok), Flush::Later)
+}
+
 /// Like [`save`], holding one exchange at a time. An error from `exchanges` leaves the old cassette as it is.
 pub fn save_from<E: Borrow<Scrubbed<Exchange>>>(
     path: &Path,
     policy: Option<&Policy>,
     exchanges: impl IntoIterator<Item = Result<E, StoreError>>,
 ) -> Result<Saved, StoreError> {
+    put(path, policy, exchanges, Flush::Now)
+}
+
+fn put<E: Borrow<Scrubbed<Exchange>>>(
+    path: &Path,
+    policy: Option<&Policy>,
+    exchanges: impl IntoIterator<Item = Result<E, StoreError>>,
+    flush: Flush,
+) -> Result<Saved, StoreError> {
     let path = resolve(path);
     let parent = folder_of(&path);
     fs::create_dir_all(parent).map_err(failed("create the folder", parent))?;
     let folder = blobs::folder(&path);
     let mut kept = HashSet::new();
-    let saved = replace::replace(&path, &path, |file| {
+    let saved = replace::replace(&path, &path, flush, |file| {
         let put = |file: &mut dyn Write, text: &str| {
             file.write_all(text.as_bytes()).map_err(failed("write", &path))
         };
@@ -98,7 +115,7 @@ pub fn save_from<E: Borrow<Scrubbed<Exchange>>>(
             let text = format::item(exchange?.borrow(), format::BLOB_THRESHOLD, &mut bodies);
             for (sha256, body) in bodies {
                 if kept.insert(sha256) {
-                    blobs::write(&folder, &path, &sha256, &body)?;
+                    blobs::write(&folder, &path, flush, (&sha256, &body))?;
                 }
             }
             put(file, &text)?;

@@ -154,7 +154,7 @@ fn write(job: &Job, imported: &Imported) -> Result<(), Failure> {
             "name another place with -o",
         ));
     }
-    store::save(target, &imported.cassette)?;
+    store::save_derived(target, &imported.cassette)?;
     Ok(())
 }
 

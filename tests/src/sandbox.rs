@@ -16,6 +16,11 @@ use tempfile::TempDir;
 use crate::upstream::Upstream;
 pub use process::{Outcome, Running, Stream};
 
+/// The binary under test, built if it was not.
+pub fn binary() -> &'static Path {
+    binary::wiretape()
+}
+
 /// A scratch folder with a project and a home in it; gone when dropped.
 #[derive(Debug)]
 pub struct Sandbox {

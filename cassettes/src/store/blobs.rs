@@ -16,7 +16,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::{
     MOST_BYTES, StoreError, failed,
-    replace::{TEMPORARY, replace},
+    replace::{Flush, TEMPORARY, replace},
     with_suffix,
 };
 
@@ -46,7 +46,12 @@ pub(super) fn read(folder: &Path, sha256: &Sha256) -> io::Result<Option<Bytes>> 
 
 /// Keeps a blob, unless it is there. A file of its name that holds something else was damaged, and is replaced. It is
 /// as open to others as the cassette.
-pub(super) fn write(folder: &Path, cassette: &Path, sha256: &Sha256, bytes: &[u8]) -> Result<(), StoreError> {
+pub(super) fn write(
+    folder: &Path,
+    cassette: &Path,
+    flush: Flush,
+    (sha256, bytes): (&Sha256, &[u8]),
+) -> Result<(), StoreError> {
     if is_link(folder) {
         return Err(failed("write into", folder)(io::Error::other("it is a symbolic link")));
     }
@@ -57,7 +62,7 @@ pub(super) fn write(folder: &Path, cassette: &Path, sha256: &Sha256, bytes: &[u8
         return Ok(());
     }
     fs::create_dir_all(folder).map_err(failed("create the folder", folder))?;
-    replace(&path, cassette, |file| file.write_all(bytes).map_err(failed("write", &path)))?;
+    replace(&path, cassette, flush, |file| file.write_all(bytes).map_err(failed("write", &path)))?;
     Ok(())
 }
 

@@ -11,12 +11,22 @@ use std::{
 
 use super::{Saved, StoreError, failed, folder_of, sync_folder};
 
+/// When a file is forced to the disk itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flush {
+    /// Before it takes its place: a power failure loses nothing.
+    Now,
+    /// When the system sees fit: what can be made again need not be waited for.
+    Later,
+}
+
 /// Puts what `write` writes in the place of `path`. On any error, and if the bytes are the same, the file that was
 /// there is left alone and the temporary one removed. Called by one process at a time for one path. The new file is
 /// as open to others as `model` is, if that exists, and at no moment more so.
 pub(super) fn replace(
     path: &Path,
     model: &Path,
+    flush: Flush,
     write: impl FnOnce(&mut dyn Write) -> Result<(), StoreError>,
 ) -> Result<Saved, StoreError> {
     let folder = folder_of(path);
@@ -32,9 +42,13 @@ pub(super) fn replace(
     if let Some(model) = model {
         temporary.file.set_permissions(model.permissions()).map_err(failed("set the mode of", path))?;
     }
-    temporary.file.sync_all().map_err(failed("flush", path))?;
+    if flush == Flush::Now {
+        temporary.file.sync_all().map_err(failed("flush", path))?;
+    }
     temporary.take_the_place_of(path)?;
-    sync_folder(folder)?;
+    if flush == Flush::Now {
+        sync_folder(folder)?;
+    }
     Ok(Saved::Written)
 }
 

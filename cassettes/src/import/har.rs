@@ -89,28 +89,12 @@ fn request_body(request: &Node<'_>) -> Result<Stored, Problem> {
 
 /// A form that was kept only as its pairs.
 fn form(pairs: &[Node<'_>]) -> Result<Stored, Problem> {
-    let mut body = String::new();
+    let mut fields = Vec::with_capacity(pairs.len());
     for pair in pairs {
-        let name = read::text(pair, "name", "the form field")?;
         let value = optional(pair, "value").and_then(Node::as_text).unwrap_or_default();
-        if !body.is_empty() {
-            body.push('&');
-        }
-        push_form(&mut body, name);
-        body.push('=');
-        push_form(&mut body, value);
+        fields.push((read::text(pair, "name", "the form field")?, value));
     }
-    Ok(Stored::structure(body))
-}
-
-fn push_form(out: &mut String, text: &str) {
-    for byte in text.bytes() {
-        match byte {
-            b' ' => out.push('+'),
-            b'*' | b'-' | b'.' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => out.push(char::from(byte)),
-            byte => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
+    Ok(Stored::structure(read::form(fields)))
 }
 
 /// `content.text` has no coding any more, but for what Polly keeps of coded bodies: the wire's own pieces, each in

@@ -153,6 +153,30 @@ fn field(name: &Node<'_>, value: &Node<'_>) -> Result<Field, Problem> {
     Ok(Field { name: name_text, value: bytes(value, "a header value")?, span: value.span })
 }
 
+/// Pairs as a form or a query writes them.
+pub(super) fn form<'p>(pairs: impl IntoIterator<Item = (&'p str, &'p str)>) -> String {
+    let mut text = String::new();
+    for (name, value) in pairs {
+        if !text.is_empty() {
+            text.push('&');
+        }
+        push_form(&mut text, name);
+        text.push('=');
+        push_form(&mut text, value);
+    }
+    text
+}
+
+fn push_form(out: &mut String, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b' ' => out.push('+'),
+            b'*' | b'-' | b'.' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => out.push(char::from(byte)),
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+}
+
 /// A value of a JSON body that a recorder kept as structure. `rules` says which plain words were numbers to it.
 pub(super) fn json(node: &Node<'_>, rules: Numbers) -> Json {
     match &node.value {

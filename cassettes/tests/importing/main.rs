@@ -4,7 +4,9 @@ mod detection;
 mod har;
 mod hostile;
 mod nock;
+mod others;
 mod repairs;
+mod stubs;
 mod vcr;
 mod vcrpy;
 

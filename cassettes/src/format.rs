@@ -57,6 +57,11 @@ pub fn read_policy(node: &Node<'_>) -> Result<Policy, Problem> {
     policy::read(node)
 }
 
+/// A match policy as it stands under `match:`.
+pub(crate) fn write_policy(policy: &Policy) -> Out<'_> {
+    policy::write(policy)
+}
+
 /// Everything before the first exchange.
 pub fn header(policy: Option<&Policy>) -> String {
     let mut text = format!("{OPENING}\nwiretape: {KIND}/{NEWEST}\n");
@@ -187,4 +192,4 @@ mod reference;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]
-mod round_trip;
+pub(crate) mod round_trip;

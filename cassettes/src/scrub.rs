@@ -21,6 +21,7 @@ use query::Query;
 pub use found::{Found, found_in};
 pub(crate) use names::is_credential_header;
 pub use placeholder::Placeholders;
+pub(crate) use placeholder::split_placeholders;
 
 /// A value that holds no secret. Only the scrubber makes one from traffic, and only the store's reader from a file
 /// that was scrubbed when it was written. Disk, log, terminal and matching accept nothing else.

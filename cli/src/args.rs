@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Diff(Diff),
     /// Turn recordings of other tools into cassettes
     Import(ImportArgs),
+    /// Write a cassette in the format of another tool
+    Export(ExportArgs),
     /// The certificate authority that programs are made to trust
     #[command(subcommand)]
     Ca(Ca),
@@ -182,6 +184,18 @@ pub(crate) struct ImportArgs {
     pub(crate) verbose: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The cassette
+    pub(crate) cassette: PathBuf,
+    /// The format: har, vcrpy or curl
+    #[arg(long, value_name = "FORMAT", value_parser = parse_target)]
+    pub(crate) to: cassettes::export::Target,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+}
+
 /// A text in recorded URLs, and what to put in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Substitute {
@@ -292,6 +306,10 @@ impl From<CompareArg> for matchers::Compare {
 
 fn parse_format(word: &str) -> Result<cassettes::import::Format, String> {
     word.parse().map_err(|()| format!("the formats are {}", crate::import::words().join(", ")))
+}
+
+fn parse_target(word: &str) -> Result<cassettes::export::Target, String> {
+    word.parse().map_err(|()| "the formats are har, vcrpy and curl".to_owned())
 }
 
 /// `wss` and `ws` are `https` and `http` on the wire.

@@ -14,6 +14,7 @@ mod diff;
 mod doctor;
 mod environment;
 mod exit;
+mod export;
 mod import;
 mod places;
 mod proxy_command;
@@ -134,6 +135,7 @@ fn run(cli: args::Cli) -> Result<Exit, Failure> {
         Command::Env(a) => proxy_command::print_env(a.port, a.format),
         Command::Show(a) => show::show(&a.cassette, a.exchange),
         Command::Diff(a) => diff::diff(&a.a, &a.b),
+        Command::Export(a) => export::export(&a),
         Command::Import(a) => import::import(&a),
         Command::Ca(command) => ca::run(&command),
         Command::Doctor => doctor::run(&config()?),

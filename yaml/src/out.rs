@@ -15,6 +15,8 @@ pub enum Out<'a> {
     /// A number, boolean, null or duration, written as it is. What is not made of letters, digits and `+-._`
     /// is written as text instead.
     Plain(Cow<'a, str>),
+    /// Base64 text that stands for bytes, as `!!binary`; only for files that other programs read.
+    Binary(Cow<'a, str>),
     /// A list.
     Sequence(Vec<Out<'a>>),
     /// Keys with their values, written in this order; that each key stands once is up to the caller.
@@ -30,6 +32,11 @@ impl<'a> Out<'a> {
     /// A number or anything else whose `Display` is a plain word.
     pub fn plain(value: impl Display) -> Self {
         Self::Plain(Cow::Owned(value.to_string()))
+    }
+
+    /// Bytes, given in base64.
+    pub fn binary(base64: impl Into<Cow<'a, str>>) -> Self {
+        Self::Binary(base64.into())
     }
 
     /// `null`.
@@ -179,6 +186,10 @@ fn write_inline(into: &mut String, indent: usize, out: &Out<'_>) {
         }
         Out::Plain(text) if scalar::is_plain_word(text) => into.push_str(text),
         Out::Plain(text) => scalar::write_line(into, text),
+        Out::Binary(base64) => {
+            into.push_str("!!binary ");
+            scalar::write_line(into, base64);
+        }
         Out::Sequence(_) => into.push_str("[]"),
         Out::Mapping(_) => into.push_str("{}"),
     }

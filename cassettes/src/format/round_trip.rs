@@ -220,7 +220,7 @@ fn response() -> impl Strategy<Value = Response> {
     )
 }
 
-fn exchange() -> impl Strategy<Value = Exchange> {
+pub(crate) fn exchange() -> impl Strategy<Value = Exchange> {
     let reply = prop_oneof![
         3 => response().prop_map(Reply::Response),
         1 => (fault(), millis()).prop_map(|(fault, after)| Reply::Fault { fault, after }),
@@ -228,7 +228,7 @@ fn exchange() -> impl Strategy<Value = Exchange> {
     (millis(), request(), reply).prop_map(|(at, request, reply)| Exchange { id: 1, at, request, reply })
 }
 
-fn policy() -> impl Strategy<Value = Policy> {
+pub(crate) fn policy() -> impl Strategy<Value = Policy> {
     let compare = prop::sample::select(vec![Compare::Full, Compare::Uri]);
     let headers = prop::collection::vec("[a-z-]{1,6}", 0..3);
     let paths = prop::sample::select(vec!["body.messages[*].id", "query.page", "body[\"a.b\"].c"]);

@@ -24,7 +24,8 @@ pub(super) struct Desk<'o> {
     number: usize,
     repairs: BTreeMap<Repair, usize>,
     skipped: Vec<Skipped>,
-    policy: Option<Policy>,
+    /// What the file says of it, if it does.
+    policy: Option<Option<Policy>>,
 }
 
 impl<'o> Desk<'o> {
@@ -51,6 +52,11 @@ impl<'o> Desk<'o> {
 
     /// Says how the recorder compared requests, where the file tells.
     pub(super) fn compare_as(&mut self, policy: Policy) {
+        self.policy = Some(Some(policy));
+    }
+
+    /// Takes over what a cassette of ours said, even if that is nothing.
+    pub(super) fn compare_just_as(&mut self, policy: Option<Policy>) {
         self.policy = Some(policy);
     }
 
@@ -121,7 +127,7 @@ impl<'o> Desk<'o> {
 
     pub(super) fn close(self, format: Format) -> Imported {
         let (exchanges, found) = scrubbed(self.exchanges);
-        let mut policy = self.policy.or_else(|| format.policy());
+        let mut policy = self.policy.unwrap_or_else(|| format.policy());
         if let Some(compare) = self.options.compare {
             let chosen = Policy { compare, ..policy.unwrap_or_default() };
             policy = Some(chosen).filter(|policy| *policy != Policy::default());

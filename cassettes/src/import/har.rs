@@ -1,7 +1,7 @@
 //! HTTP Archive 1.2, as browsers, mitmproxy and Polly.JS write it. As YAML too.
 
 use bytes::Bytes;
-use exchange::{Message, Peer, Piece};
+use exchange::{Exchange, Message, Peer, Piece};
 use time::OffsetDateTime;
 use yaml::{Node, Problem};
 
@@ -10,11 +10,19 @@ use super::{
     draft::Draft,
     read::{self, Field, Numbers, member, optional},
     repair::Stored,
+    wiretape,
 };
+use crate::export;
 
 pub(super) fn read(document: &Node<'_>, desk: &mut Desk<'_>) -> Result<(), Problem> {
     let log = member(document, "log", "the archive")?;
     let entries = member(log, "entries", "the log")?.sequence("the entries")?;
+    wiretape::policy(log.get("_wiretape"), desk)?;
+    let creator = log.get("creator").and_then(|creator| creator.get("name")).and_then(Node::as_text);
+    if creator == Some(export::har::CREATOR) {
+        let start = Some(OffsetDateTime::UNIX_EPOCH);
+        return entries.iter().try_for_each(|entry| take(entry, start, desk));
+    }
     let start = entries.iter().filter_map(|entry| read::instant(entry.get("startedDateTime")?)).min();
     let mut entries: Vec<&Node<'_>> = entries.iter().collect();
     // Browsers list what ended first; Polly lists by request, each with its place among the same ones.
@@ -25,7 +33,9 @@ pub(super) fn read(document: &Node<'_>, desk: &mut Desk<'_>) -> Result<(), Probl
 fn take(entry: &Node<'_>, start: Option<OffsetDateTime>, desk: &mut Desk<'_>) -> Result<(), Problem> {
     let request = member(entry, "request", "the entry")?;
     let response = member(entry, "response", "the entry")?;
-    if super::wiretape::restore(entry.get("_wiretape"), entry, desk)? {
+    let projection = |exchange: &Exchange| Some(export::har::entry(exchange));
+    if let Some(exchange) = wiretape::restore(entry.get("_wiretape"), entry, &projection, desk)? {
+        desk.take_whole(exchange);
         return Ok(());
     }
     let url = member(request, "url", "the request")?;

@@ -27,6 +27,8 @@ pub enum Repair {
     UrlEscaped,
     /// A JSON body that was kept as structure: how it was laid out is not known.
     LayoutUnknown,
+    /// An entry that wiretape exported and somebody changed.
+    CopyOutdated,
 }
 
 impl Repair {
@@ -40,6 +42,9 @@ impl Repair {
             Self::LengthCorrected => "wrong content-length headers are corrected",
             Self::TransferEncodingDropped => "transfer-encoding headers of whole bodies are dropped",
             Self::UrlEscaped => "URLs had characters that must be escaped",
+            Self::CopyOutdated => {
+                "entries were changed since wiretape exported them, and are read as they are"
+            }
             Self::LayoutUnknown => "JSON bodies were kept as structure; their layout is not known",
         }
     }

@@ -4,14 +4,18 @@
 //! `parsed_body`, and requests and responses in two lists side by side.
 
 use bytes::Bytes;
-use yaml::{Node, Problem, Value};
+use exchange::Exchange;
+use serde_json::Value as Json;
+use yaml::{Limits, Node, Problem, Value};
 
 use super::{
     desk::Desk,
     draft::Draft,
     read::{self, Numbers, member, optional},
     repair::Stored,
+    wiretape,
 };
+use crate::export;
 
 pub(super) fn read(document: &Node<'_>, desk: &mut Desk<'_>) -> Result<(), Problem> {
     if let Some(requests) = document.get("requests") {
@@ -29,6 +33,7 @@ pub(super) fn read(document: &Node<'_>, desk: &mut Desk<'_>) -> Result<(), Probl
             .zip(responses)
             .try_for_each(|(request, response)| take(request, request, response, desk));
     }
+    wiretape::policy(document.get("wiretape"), desk)?;
     let list = member(document, "interactions", "the cassette")?;
     if list.is_null() {
         return Ok(());
@@ -36,7 +41,9 @@ pub(super) fn read(document: &Node<'_>, desk: &mut Desk<'_>) -> Result<(), Probl
     list.sequence("the interactions")?.iter().try_for_each(|interaction| {
         let request = member(interaction, "request", "the interaction")?;
         let response = member(interaction, "response", "the interaction")?;
-        if super::wiretape::restore(interaction.get("wiretape"), interaction, desk)? {
+        let of_ours = interaction.get("wiretape");
+        if let Some(exchange) = wiretape::restore(of_ours, interaction, &projection, desk)? {
+            desk.take_whole(exchange);
             return Ok(());
         }
         take(interaction, request, response, desk)
@@ -51,8 +58,11 @@ fn take(
 ) -> Result<(), Problem> {
     let uri = member(request, "uri", "the request")?;
     let (status, reason) = status(response)?;
+    let (at, after) = wiretape::times(interaction.get("wiretape"))?;
     desk.take(Draft {
         span: read::opening(interaction),
+        at,
+        after,
         method: read::method(read::text(request, "method", "the request")?),
         url: uri.text("the URI")?.to_owned(),
         url_span: uri.span,
@@ -64,6 +74,13 @@ fn take(
         response_body: body(response, "the response body")?,
         ..Draft::default()
     })
+}
+
+/// What an export writes for an exchange, as it is read.
+fn projection(exchange: &Exchange) -> Option<Json> {
+    let text = yaml::to_string(&export::vcrpy::interaction(exchange));
+    let node = yaml::parse_foreign(&text, &Limits::for_foreign(text.len())).ok()?;
+    Some(read::json(&node, Numbers::Json))
 }
 
 fn status(response: &Node<'_>) -> Result<(u16, Option<String>), Problem> {

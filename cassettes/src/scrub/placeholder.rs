@@ -94,6 +94,29 @@ pub(super) fn is_placeholder(text: &str) -> bool {
     kind_of(text).is_some()
 }
 
+/// Text and the placeholder behind it, in turn: kind and number. The last text has none behind it.
+pub(crate) fn split_placeholders(text: &str) -> Vec<(&str, Option<(&str, &str)>)> {
+    let mut parts = Vec::new();
+    let (mut rest, mut from) = (text, 0);
+    while let Some(start) = rest[from..].find(OPEN).map(|at| from + at) {
+        let end = rest[start..].find(CLOSE).map(|at| start + at + CLOSE.len());
+        let placeholder = end.map(|end| &rest[start..end]);
+        match placeholder.and_then(|p| Some((kind_of(p)?, p))) {
+            Some((kind, placeholder)) => {
+                let number = &placeholder[OPEN.len() + kind.len() + 1..placeholder.len() - CLOSE.len()];
+                parts.push((&rest[..start], Some((kind, number))));
+                rest = &rest[start + placeholder.len()..];
+                from = 0;
+            }
+            None => from = start + OPEN.len(),
+        }
+    }
+    if !rest.is_empty() || parts.is_empty() {
+        parts.push((rest, None));
+    }
+    parts
+}
+
 /// The kind of every placeholder in a text, in order.
 pub(super) fn kinds_in(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices(OPEN).filter_map(|(start, _)| {

@@ -19,8 +19,8 @@ fn recorded(headers: &str, body: &[u8]) -> Imported {
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut coder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    coder.write_all(bytes).unwrap();
-    coder.finish().unwrap()
+    coder.write_all(bytes).expect("memory takes it");
+    coder.finish().expect("memory takes it")
 }
 
 fn outcome(imported: &Imported) -> (&[u8], &[Coding]) {

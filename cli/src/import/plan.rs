@@ -44,7 +44,7 @@ pub(super) fn jobs(input: &Path, output: &Path) -> Result<Vec<Job>, Failure> {
 
 fn walk(folder: &Path, output: &Path, jobs: &mut Vec<Job>) -> Result<(), Failure> {
     let mut entries: Vec<PathBuf> = list(folder)?;
-    entries.sort_by(|a, b| natural(a).cmp(&natural(b)));
+    entries.sort_by_key(|path| natural(path));
     let mut here = Vec::new();
     for path in entries {
         // A link may lead anywhere, and round in a circle.
@@ -91,7 +91,7 @@ fn mappings_job(parent: &Path, folder: &Path, output: &Path) -> Result<Option<Jo
             }
         }
     }
-    sources.sort_by(|a, b| natural(a).cmp(&natural(b)));
+    sources.sort_by_key(|path| natural(path));
     let beside = parent.join("__files");
     let target = output.join("mappings.yaml");
     Ok((!sources.is_empty()).then_some(Job { sources, target, beside, was_found: true }))
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn numbers_in_names_count_as_numbers() {
         let mut names = ["10-user.json", "2-user.json", "1-app.json", "user.json"].map(PathBuf::from);
-        names.sort_by(|a, b| natural(a).cmp(&natural(b)));
+        names.sort_by_key(|path| natural(path));
         assert_eq!(names, ["1-app.json", "2-user.json", "10-user.json", "user.json"].map(PathBuf::from));
     }
 }

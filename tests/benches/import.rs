@@ -128,7 +128,7 @@ fn end_to_end(corpus: &Path) {
         }
         let output = scratch.path().join("out");
         let began = Instant::now();
-        let mut child = Command::new(&binary)
+        let mut child = Command::new(binary)
             .args(["import", "--origin", "https://api.github.com"])
             .arg(&input)
             .arg("-o")

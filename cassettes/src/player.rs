@@ -80,6 +80,10 @@ impl Player {
         self.index.policy()
     }
 
+    pub fn pace(&self) -> Pace {
+        self.pace
+    }
+
     pub fn index(&self) -> &Arc<Index> {
         &self.index
     }

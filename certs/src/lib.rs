@@ -19,5 +19,6 @@ pub use authority::Authority;
 pub use error::CertError;
 pub use host::Host;
 pub use minter::Minter;
+pub use random::token;
 pub use trust_kit::{LOOPBACK_IS_DIRECT, Roots, TrustKit, Variables};
 pub use upstream::upstream_client_config;

@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Shell(Shell),
     /// Print the variables that send a program through a running `wiretape proxy`
     Env(Env),
+    /// Ask a running `wiretape proxy` about its sessions, and tell them what to do
+    Ctl(Ctl),
     /// Show what is on a cassette
     Show(Show),
     /// Show how two cassettes differ
@@ -108,6 +110,12 @@ pub(crate) struct ProxyArgs {
     pub(crate) listen: SocketAddr,
     #[command(flatten)]
     pub(crate) cassette: CassetteArg,
+    /// Give every proxy user name a session of its own, with the cassette DIR/NAME.yaml
+    #[arg(long, value_name = "DIR")]
+    pub(crate) sessions: Option<PathBuf>,
+    /// Open the control API on this loopback address too, with a token
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) control: Option<SocketAddr>,
     /// Take the new timing too, even where the traffic did not change
     #[arg(long)]
     pub(crate) refresh: bool,
@@ -143,6 +151,73 @@ pub(crate) struct Env {
     /// The port of the proxy, where several run
     #[arg(long)]
     pub(crate) port: Option<u16>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ctl {
+    /// The port of the proxy, where several run
+    #[arg(long, global = true)]
+    pub(crate) port: Option<u16>,
+    /// Where the control API is: unix:PATH or http://ADDR:PORT [default: that of the running proxy]
+    #[arg(long, global = true, value_name = "URL", env = "WIRETAPE_CONTROL")]
+    pub(crate) control: Option<String>,
+    #[command(subcommand)]
+    pub(crate) command: CtlCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CtlCommand {
+    /// List the sessions
+    Sessions,
+    /// Make a session
+    Create {
+        name: String,
+        #[arg(short = 'c', long, value_name = "FILE")]
+        cassette: Option<PathBuf>,
+        /// Instead of the proxy's own
+        #[arg(long)]
+        mode: Option<ModeArg>,
+        /// How fast recorded replies come
+        #[arg(long, value_name = "PACE")]
+        pace: Option<PaceArg>,
+    },
+    /// Show a session
+    Show { name: String },
+    /// Give a session that replays another cassette, played from its start
+    Load { name: String, cassette: PathBuf },
+    /// Print the calls of a session
+    Calls {
+        name: String,
+        /// Only those after this call
+        #[arg(long, value_name = "CALL")]
+        since: Option<u32>,
+    },
+    /// Wait for a call to end; exits with 1 if none comes in time
+    Wait {
+        name: String,
+        #[arg(long)]
+        method: Option<String>,
+        /// A part of the URL
+        #[arg(long, value_name = "TEXT")]
+        url: Option<String>,
+        #[arg(long)]
+        status: Option<u16>,
+        /// Only those after this call
+        #[arg(long, value_name = "CALL")]
+        since: Option<u32>,
+        /// Such as 500ms or 5s
+        #[arg(long, default_value = "5s")]
+        timeout: String,
+    },
+    /// Print what a session came to so far; exits with 1 if it missed
+    Verdict {
+        name: String,
+        /// Fail when an exchange was left unplayed
+        #[arg(long)]
+        strict: bool,
+    },
+    /// End a session, write what it recorded, and print what it came to
+    End { name: String },
 }
 
 #[derive(Debug, Args)]

@@ -53,7 +53,7 @@ pub(crate) fn load(path: &Path) -> Result<Cassette, Failure> {
 /// Loads a cassette that was named on the command line, to look at it.
 pub(crate) fn look(path: &Path) -> Result<Cassette, Failure> {
     match load(path) {
-        Err(Failure::Input { message, help: Some(_) }) => {
+        Err(Failure::Missing { message, .. }) => {
             Err(Failure::with_help(message, "check the path; `wiretape record` makes cassettes"))
         }
         other => other,

@@ -10,7 +10,7 @@ use crate::{
     args::{ClientArgs, UpstreamArgs},
     config::Config,
     exit::{Exit, Failure},
-    run::{Leftovers, Run, ephemeral_authority},
+    run::{Leftovers, Run, SessionsWish, ephemeral_authority},
 };
 
 pub(crate) async fn run() -> Result<Exit, Failure> {
@@ -38,6 +38,7 @@ pub(crate) async fn run() -> Result<Exit, Failure> {
         },
         client: ClientArgs { reverse: Vec::new(), loopback: false },
         authority: ephemeral_authority()?,
+        sessions: SessionsWish::default(),
     };
     let command = [OsString::from("python3"), program.into_os_string()];
     let exit = run.command(&command, &Config::default()).await?;

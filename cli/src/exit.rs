@@ -29,6 +29,9 @@ pub(crate) enum Failure {
     /// Bad configuration or arguments.
     #[error("{message}")]
     Input { message: String, help: Option<String> },
+    /// A file that is not there.
+    #[error("{message}")]
+    Missing { message: String, help: String },
     /// Everything else.
     #[error(transparent)]
     Runtime(#[from] anyhow::Error),
@@ -49,7 +52,7 @@ impl Failure {
 
     fn code(&self) -> u8 {
         match self {
-            Self::File { .. } | Self::Input { .. } => 2,
+            Self::File { .. } | Self::Input { .. } | Self::Missing { .. } => 2,
             Self::Runtime(_) => 3,
         }
     }
@@ -60,6 +63,9 @@ impl Failure {
             Self::File { name, text, problem } => in_context(name, text, problem),
             Self::Input { message, help } => {
                 format!("{}{}\n{}", style::error(), tame(message), help_line(help.as_deref()))
+            }
+            Self::Missing { message, help } => {
+                format!("{}{}\n{}", style::error(), tame(message), help_line(Some(help)))
             }
             Self::Runtime(error) => format!("{}{}\n", style::error(), tame(&causes(error.as_ref()))),
         }
@@ -76,10 +82,10 @@ impl From<StoreError> for Failure {
                 error.to_string(),
                 "wait for it to end, or record into another cassette with -c",
             ),
-            StoreError::Io { ref source, .. } if source.kind() == io::ErrorKind::NotFound => Self::with_help(
-                causes(&error),
-                "record it first with `wiretape record -- CMD`, or name another with -c",
-            ),
+            StoreError::Io { ref source, .. } if source.kind() == io::ErrorKind::NotFound => Self::Missing {
+                message: causes(&error),
+                help: "record it first with `wiretape record -- CMD`, or name another with -c".to_owned(),
+            },
             StoreError::Io { action: "read", .. } => Self::input(causes(&error)),
             StoreError::Io { .. } => Self::Runtime(anyhow::Error::new(error)),
             other => Self::input(causes(&other)),

@@ -9,6 +9,7 @@ mod ca;
 mod cassette_file;
 mod child;
 mod config;
+mod ctl;
 mod demo;
 mod diff;
 mod doctor;
@@ -16,6 +17,7 @@ mod environment;
 mod exit;
 mod export;
 mod import;
+mod opener;
 mod places;
 mod proxy_command;
 mod reverse;
@@ -42,7 +44,7 @@ use crate::{
     args::{CassetteArg, ChildArg, ClientArgs, Command, PaceArg, UpstreamArgs},
     config::Config,
     exit::{Exit, Failure, exit_code},
-    run::{Leftovers, Run, ephemeral_authority},
+    run::{Leftovers, Run, SessionsWish, ephemeral_authority},
 };
 
 fn main() -> ExitCode {
@@ -118,6 +120,13 @@ fn run(cli: args::Cli) -> Result<Exit, Failure> {
             if let Some((_, flag, modes)) = misplaced.into_iter().find(|(is_misplaced, ..)| *is_misplaced) {
                 return Err(Failure::input(format!("{flag} belongs to --mode {modes}")));
             }
+            let no_own = a.sessions.is_some() && a.cassette.path.is_none();
+            if no_own && !a.client.reverse.is_empty() {
+                return Err(Failure::with_help(
+                    "calls to a reverse port have no user name, and so no session",
+                    "give them one: name a cassette with -c",
+                ));
+            }
             let cassette = named_or(a.cassette, "proxy", &config);
             let child = ChildArg { command: Vec::new() };
             let run = new_run(mode, cassette, &child, &config, a.pace, a.upstream, a.client)?;
@@ -128,10 +137,15 @@ fn run(cli: args::Cli) -> Result<Exit, Failure> {
             };
             let leftovers = if a.strict { Leftovers::Reject } else { Leftovers::Allow };
             let authority = proxy_command::authority()?;
-            let run = Run { merge, leftovers, listen: a.listen, authority, ..run };
-            let lines = if a.quiet { proxy_command::Lines::None } else { proxy_command::Lines::Calls };
-            block_on(proxy_command::run(run, &config, lines))
+            let sessions = SessionsWish { folder: a.sessions, no_own, control: None, lines: !a.quiet };
+            let run = Run { merge, leftovers, listen: a.listen, authority, sessions, ..run };
+            let lines = match a.quiet {
+                true => proxy_command::Lines::None,
+                false => proxy_command::Lines::Calls,
+            };
+            block_on(proxy_command::run(run, &config, lines, a.control))
         }
+        Command::Ctl(a) => ctl::run(&a),
         Command::Env(a) => proxy_command::print_env(a.port, a.format),
         Command::Show(a) => show::show(&a.cassette, a.exchange),
         Command::Diff(a) => diff::diff(&a.a, &a.b),
@@ -169,6 +183,7 @@ fn new_run(
         upstream,
         client,
         authority: ephemeral_authority()?,
+        sessions: SessionsWish::default(),
     })
 }
 

@@ -1,15 +1,17 @@
 //! `wiretape proxy`: a proxy that runs until it is told to stop, and the note by which `wiretape env` finds it.
 
 use std::{
-    fs,
+    fs::{self, OpenOptions},
+    io::Write,
     net::SocketAddr,
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     process,
 };
 
 use anyhow::Context;
 use certs::{Authority, TrustKit};
-use proxy::Observer;
+use proxy::{ControlConfig, Door, Observer};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
@@ -33,22 +35,39 @@ pub(crate) enum Lines {
 }
 
 /// Runs a proxy until SIGINT or SIGTERM.
-pub(crate) async fn run(run: Run, config: &Config, lines: Lines) -> Result<Exit, Failure> {
+pub(crate) async fn run(
+    mut run: Run,
+    config: &Config,
+    lines: Lines,
+    control: Option<SocketAddr>,
+) -> Result<Exit, Failure> {
     let mode = run.mode;
-    let cassette = shown(&run.cassette);
+    let plays = match (&run.sessions.folder, run.sessions.no_own) {
+        (Some(folder), true) => format!("sessions from {}", shown(folder)),
+        (Some(folder), false) => {
+            format!("cassette {}, sessions from {}", shown(&run.cassette), shown(folder))
+        }
+        (None, _) => format!("cassette {}", shown(&run.cassette)),
+    };
     let mut signals = Signals::listen()?;
     places::secure_state_dir()?;
     let note = Note::new()?;
+    run.sessions.control = Some(ControlConfig { socket: Some(note.dir.join(SOCKET)), tcp: control, mode });
     let observer = (lines == Lines::Calls)
         .then(|| Observer(Box::new(|call| eprintln!("{:>4}  {}", call.seq, tame(&in_words(call))))));
     let running = run.start(config, observer, Some(&note.kit_dir())).await?;
     let address = running.proxy.address();
     let reverse = running.reverse_variables();
-    note.write(address, running.no_proxy(), &reverse)?;
+    let door = running.proxy.control().and_then(|control| control.tcp.as_ref());
+    note.write(address, running.no_proxy(), &reverse, door)?;
     println!("http://{address}");
-    eprintln!("wiretape proxy: {} on http://{address}, cassette {cassette}", mode_word(mode));
+    eprintln!("wiretape proxy: {} on http://{address}, {plays}", mode_word(mode));
     for (name, value) in &reverse {
         eprintln!("  {name}={value}");
+    }
+    eprintln!("  control: unix:{}", shown(&note.dir.join(SOCKET)));
+    if let Some(door) = door {
+        eprintln!("  control: http://{} (`wiretape env` prints its token)", door.address);
     }
     eprintln!("  in another shell: eval \"$(wiretape env --port {})\"", address.port());
     signals.next().await;
@@ -59,26 +78,7 @@ pub(crate) async fn run(run: Run, config: &Config, lines: Lines) -> Result<Exit,
 /// `wiretape env`: the variables for a proxy that runs.
 pub(crate) fn print_env(port: Option<u16>, format: crate::args::EnvFormat) -> Result<Exit, Failure> {
     places::secure_state_dir()?;
-    let mut found: Vec<(u16, Value, PathBuf)> = Note::all();
-    if let Some(port) = port {
-        found.retain(|(p, _, _)| *p == port);
-    }
-    let (_, note, dir) = match found.len() {
-        0 => {
-            return Err(Failure::with_help(
-                "no wiretape proxy is running",
-                "start one with `wiretape proxy --mode record`, or run a program at once with `wiretape record -- CMD`",
-            ));
-        }
-        1 => found.remove(0),
-        _ => {
-            let ports: Vec<String> = found.iter().map(|(port, _, _)| port.to_string()).collect();
-            return Err(Failure::with_help(
-                format!("several proxies are running, on ports {}", ports.join(", ")),
-                "name one with --port",
-            ));
-        }
-    };
+    let (note, dir) = find(port)?;
     let text = |key: &str| note[key].as_str().unwrap_or_default().to_owned();
     let kit = TrustKit::open(&dir.join(KIT))?;
     let variables = kit.variables(&text("proxy"), &text("no_proxy"), &|name| std::env::var_os(name))?;
@@ -86,8 +86,44 @@ pub(crate) fn print_env(port: Option<u16>, format: crate::args::EnvFormat) -> Re
     for (name, value) in note["reverse"].as_object().into_iter().flatten() {
         changes.set(name, value.as_str().unwrap_or_default());
     }
+    for (key, name) in [("control", "WIRETAPE_CONTROL"), ("token", "WIRETAPE_CONTROL_TOKEN")] {
+        if let Some(value) = note[key].as_str() {
+            changes.set(name, value);
+        }
+    }
     environment::print(&changes, format);
     Ok(Exit::Fine)
+}
+
+/// The control socket of the proxy that runs.
+pub(crate) fn control_socket(port: Option<u16>) -> Result<PathBuf, Failure> {
+    places::secure_state_dir()?;
+    Ok(find(port)?.1.join(SOCKET))
+}
+
+/// The proxy that is meant: the only one, or the one on that port.
+fn find(port: Option<u16>) -> Result<(Value, PathBuf), Failure> {
+    let mut found: Vec<(u16, Value, PathBuf)> = Note::all();
+    if let Some(port) = port {
+        found.retain(|(p, _, _)| *p == port);
+    }
+    match found.len() {
+        0 => Err(Failure::with_help(
+            "no wiretape proxy is running",
+            "start one with `wiretape proxy --mode record`, or run a program at once with `wiretape record -- CMD`",
+        )),
+        1 => {
+            let (_, note, dir) = found.remove(0);
+            Ok((note, dir))
+        }
+        _ => {
+            let ports: Vec<String> = found.iter().map(|(port, _, _)| port.to_string()).collect();
+            Err(Failure::with_help(
+                format!("several proxies are running, on ports {}", ports.join(", ")),
+                "name one with --port",
+            ))
+        }
+    }
 }
 
 /// The CA of a proxy that other programs were set up to trust, or one for this run.
@@ -122,12 +158,25 @@ impl Note {
         address: SocketAddr,
         no_proxy: &str,
         reverse: &[(String, String)],
+        door: Option<&Door>,
     ) -> Result<(), Failure> {
         let reverse: serde_json::Map<String, Value> =
             reverse.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-        let note = json!({"proxy": format!("http://{address}"), "no_proxy": no_proxy, "reverse": reverse});
+        let mut note =
+            json!({"proxy": format!("http://{address}"), "no_proxy": no_proxy, "reverse": reverse});
+        match door {
+            Some(door) => {
+                note["control"] = json!(format!("http://{}", door.address));
+                note["token"] = json!(door.token);
+            }
+            None => note["control"] = json!(format!("unix:{}", self.dir.join(SOCKET).display())),
+        }
         let path = self.dir.join(NOTE);
-        fs::write(&path, note.to_string()).with_context(|| format!("cannot write {}", path.display()))?;
+        // It may hold a token: it is the owner's alone from the first byte.
+        let open = || OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
+        open()
+            .and_then(|mut file| file.write_all(note.to_string().as_bytes()))
+            .with_context(|| format!("cannot write {}", path.display()))?;
         Ok(())
     }
 
@@ -157,4 +206,5 @@ fn is_running(dir: &Path) -> bool {
 }
 
 const KIT: &str = "trust";
+const SOCKET: &str = "control.sock";
 const NOTE: &str = "proxy.json";

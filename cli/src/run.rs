@@ -5,7 +5,10 @@ use std::{
     fs,
     net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -13,7 +16,10 @@ use anyhow::Context;
 use cassettes::{Index, Merge, Pace, Player, store::Journal};
 use certs::{Authority, CertError, LOOPBACK_IS_DIRECT, Minter, Roots, TrustKit, Variables};
 use matchers::Policy;
-use proxy::{Mode, Observer, Proxy, ProxyConfig, Session, SessionConfig, UpstreamConfig, UpstreamProxy};
+use proxy::{
+    ControlConfig, KeepCalls, Mode, Observer, Proxy, ProxyConfig, ProxyError, Session, SessionConfig,
+    UpstreamConfig, UpstreamProxy,
+};
 use suite::Environment;
 use time::OffsetDateTime;
 
@@ -23,6 +29,7 @@ use crate::{
     child::{self, Ended, Signals},
     config::Config,
     exit::{Exit, Failure},
+    opener::Openings,
     size::Size,
     status::Status,
     style,
@@ -41,6 +48,19 @@ pub(crate) struct Run {
     pub(crate) upstream: UpstreamArgs,
     pub(crate) client: ClientArgs,
     pub(crate) authority: Authority,
+    pub(crate) sessions: SessionsWish,
+}
+
+/// What a proxy that stays does for sessions besides its own.
+#[derive(Debug, Default)]
+pub(crate) struct SessionsWish {
+    /// Cassettes of sessions that are opened on first use.
+    pub(crate) folder: Option<PathBuf>,
+    /// Whether calls without a user name have a session.
+    pub(crate) no_own: bool,
+    pub(crate) control: Option<ControlConfig>,
+    /// Whether calls get a line each.
+    pub(crate) lines: bool,
 }
 
 /// What an unplayed exchange means.
@@ -62,6 +82,7 @@ pub(crate) struct Running {
     client: ClientArgs,
     file: Option<CassetteFile>,
     began: Instant,
+    failed: Arc<AtomicBool>,
 }
 
 impl Run {
@@ -82,7 +103,10 @@ impl Run {
                 "bodies above 512MiB cannot be kept: give a smaller --max-body or max_body",
             ));
         }
-        let (file, player) = open_cassette(self.mode, &self.cassette, &config.policy, self.pace)?;
+        let (file, player) = match self.sessions.no_own {
+            true => (None, None),
+            false => open_cassette(self.mode, &self.cassette, &config.policy, self.pace)?,
+        };
         let policy = player.as_ref().map_or_else(|| config.policy.clone(), |p| p.policy().clone());
         if !self.listen.ip().is_loopback() {
             eprintln!("{}everybody who can reach {} can use this proxy", style::warning(), self.listen);
@@ -97,14 +121,33 @@ impl Run {
         let upstream = needs_upstream.then(|| upstream(&self.upstream, config)).transpose()?;
         let journal = file.as_ref().map(CassetteFile::journal).transpose()?;
         let journal_path = journal.as_ref().map(|journal| journal.path().to_owned());
-        let session = Session::new(SessionConfig {
+        let failed = Arc::new(AtomicBool::new(false));
+        let opener = Openings {
             mode: self.mode,
-            player,
-            journal,
+            pace: self.pace,
+            merge: self.merge,
+            leftovers: self.leftovers,
+            policy: config.policy.clone(),
             hosts: config.hosts.clone(),
-            compared: policy.headers.clone(),
             max_body: max_body.0,
-            observer,
+            folder: self.sessions.folder,
+            own: player.as_ref().map(|player| (self.cassette.clone(), Arc::clone(player.index()))),
+            lines: self.sessions.lines,
+            has_way_out: self.mode != Mode::Replay,
+            failed: Arc::clone(&failed),
+        };
+        let session = (!self.sessions.no_own).then(|| {
+            Session::new(SessionConfig {
+                mode: self.mode,
+                cassette: (self.mode != Mode::Passthrough).then(|| self.cassette.clone()),
+                player,
+                journal,
+                hosts: config.hosts.clone(),
+                compared: policy.headers.clone(),
+                max_body: max_body.0,
+                observer,
+                log: if self.sessions.control.is_some() { KeepCalls::Latest } else { KeepCalls::None },
+            })
         });
         let proxy = Proxy::start(
             ProxyConfig {
@@ -112,6 +155,8 @@ impl Run {
                 reverse: self.client.reverse.iter().map(crate::reverse::Reverse::origin).collect(),
                 minter: Arc::new(Minter::new(self.authority)?),
                 upstream,
+                opener: Arc::new(opener),
+                control: self.sessions.control,
             },
             session,
         )
@@ -120,10 +165,13 @@ impl Run {
             if let Some(path) = &journal_path {
                 let _ = Journal::discard(path);
             }
-            Failure::with_help(
-                error.to_string(),
-                "another program may use that port; --listen 127.0.0.1:0 takes a free one",
-            )
+            match error {
+                ProxyError::Listen { .. } => Failure::with_help(
+                    error.to_string(),
+                    "another program may use that port; --listen 127.0.0.1:0 takes a free one",
+                ),
+                ProxyError::Control(_) => Failure::input(error.to_string()),
+            }
         })?;
         Ok(Running {
             proxy,
@@ -136,6 +184,7 @@ impl Run {
             client: self.client,
             file,
             began: Instant::now(),
+            failed,
         })
     }
 
@@ -199,7 +248,16 @@ impl Running {
     /// Ends the run: the cassette is written, the summary told, the exit code found.
     pub(crate) async fn finish(self, child: u8) -> Result<Exit, Failure> {
         let took = self.began.elapsed();
-        let session = self.proxy.stop().await;
+        let (session, finished) = self.proxy.stop().await;
+        if let Err(refusal) = finished {
+            return Err(Failure::Runtime(
+                anyhow::Error::new(refusal).context("a session could not be written"),
+            ));
+        }
+        let others_failed = self.failed.load(Ordering::Acquire);
+        let Some(session) = session else {
+            return Ok(if others_failed { Exit::Failed } else { Exit::Fine });
+        };
         let summary = session.summary();
         let journal = session.take_journal();
         let kept = match (&self.file, journal) {
@@ -220,12 +278,12 @@ impl Running {
         if child != 0 {
             return Ok(Exit::Child(child));
         }
-        Ok(if report.is_failure() { Exit::Failed } else { Exit::Fine })
+        Ok(if report.is_failure() || others_failed { Exit::Failed } else { Exit::Fine })
     }
 
     async fn abandon(self) {
-        let session = self.proxy.stop().await;
-        if let Some(journal) = session.take_journal() {
+        let (session, _) = self.proxy.stop().await;
+        if let Some(journal) = session.and_then(|session| session.take_journal()) {
             let _ = journal.finish();
         }
     }
@@ -233,15 +291,10 @@ impl Running {
 
 /// The word for a mode, as it is typed.
 pub(crate) fn mode_word(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Record => "record",
-        Mode::Replay => "replay",
-        Mode::Auto => "auto",
-        Mode::Passthrough => "passthrough",
-    }
+    mode.as_str()
 }
 
-fn open_cassette(
+pub(crate) fn open_cassette(
     mode: Mode,
     path: &Path,
     policy: &Policy,

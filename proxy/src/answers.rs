@@ -10,7 +10,9 @@ use serde_json::json;
 
 use crate::{
     body::ReplyBody,
+    opener::{Refusal, RefusalKind},
     session::{MissReport, Why},
+    session_name::BadCredentials,
 };
 
 /// A miss is no answer of the provider's: 424, which no client takes for one and no SDK retries.
@@ -66,6 +68,36 @@ pub(crate) fn ourselves(address: &str) -> Response<ReplyBody> {
         "text/plain",
         format!("wiretape: {address} is this proxy itself; it forwards nothing to itself\n"),
     )
+}
+
+/// A call without a user name, where every session has one. Clients that only name themselves when asked do so now.
+pub(crate) fn no_session() -> Response<ReplyBody> {
+    challenge(407, "this proxy has no session for calls without a user name: set it as http://NAME@HOST:PORT")
+}
+
+/// A user name that cannot be read as the name of a session.
+pub(crate) fn bad_credentials(bad: BadCredentials) -> Response<ReplyBody> {
+    let status = match bad {
+        BadCredentials::Unreadable => 407,
+        // Asked again, the client would say the same again.
+        BadCredentials::Name(_) => 400,
+    };
+    challenge(status, &bad.to_string())
+}
+
+/// A session that a client asked for, and that there is none of.
+pub(crate) fn session_refused(refusal: &Refusal) -> Response<ReplyBody> {
+    let help = refusal.help.as_ref().map_or(String::new(), |help| format!("\nhelp: {help}"));
+    let text = format!("{}{help}", refusal.message);
+    match refusal.kind {
+        RefusalKind::Denied => challenge(407, &text),
+        _ => plain(MISS, "text/plain", format!("wiretape: {text}\n")),
+    }
+}
+
+/// The session of this connection was ended.
+pub(crate) fn session_over() -> Response<ReplyBody> {
+    plain(503, "text/plain", "wiretape: the session of this connection is over\n".to_owned())
 }
 
 /// Why a request was not answered from the cassette, for a person.
@@ -124,6 +156,13 @@ fn write_differences(text: &mut String, differences: &[Difference]) {
 
 fn push(text: &mut String, what: std::fmt::Arguments<'_>) {
     text.write_fmt(what).expect("writing to a string cannot fail");
+}
+
+fn challenge(status: u16, reason: &str) -> Response<ReplyBody> {
+    let mut response = plain(status, "text/plain", format!("wiretape: {reason}\n"));
+    let basic = HeaderValue::from_static("Basic realm=\"wiretape\"");
+    response.headers_mut().insert(header::PROXY_AUTHENTICATE, basic);
+    response
 }
 
 fn plain(status: u16, content_type: &'static str, body: String) -> Response<ReplyBody> {

@@ -1,21 +1,30 @@
 //! Whether a played reply reached the client.
 
+use std::sync::Arc;
+
 use cassettes::{Delivery, Ticket};
 use exchange::{Outcome, Provenance};
-use matchers::Difference;
+use matchers::{Difference, Policy};
 
-use crate::session::{CallInHand, Why};
+use crate::{call_in_hand::CallInHand, deck::Deck, session::Why};
 
 /// Holds an exchange's ticket while it is delivered. Dropped early, it says that the delivery broke off.
 pub(crate) struct DeliveryGuard {
     ticket: Option<Ticket>,
+    /// Where the ticket is from.
+    deck: Arc<Deck>,
     call: CallInHand,
     exchange: u32,
 }
 
 impl DeliveryGuard {
-    pub(crate) fn new(ticket: Ticket, call: CallInHand, exchange: u32) -> Self {
-        Self { ticket: Some(ticket), call, exchange }
+    pub(crate) fn new(deck: Arc<Deck>, ticket: Ticket, call: CallInHand, exchange: u32) -> Self {
+        Self { ticket: Some(ticket), deck, call, exchange }
+    }
+
+    /// What counts when this exchange is compared.
+    pub(crate) fn policy(&self) -> &Policy {
+        self.deck.policy()
     }
 
     /// The client is being given this.
@@ -35,7 +44,10 @@ impl DeliveryGuard {
 
     fn settle(&mut self, delivery: Delivery) {
         if let Some(ticket) = self.ticket.take() {
-            self.call.session().settle_ticket(ticket, delivery);
+            self.deck.settle(ticket, delivery);
+            if delivery == Delivery::Whole {
+                self.call.session().note_played();
+            }
         }
     }
 }

@@ -13,12 +13,13 @@ use crate::{
     abort::{Abort, Aborted},
     answers,
     body::{PIECE, ReplyBody},
+    call_in_hand::CallInHand,
     capture::{Capture, Extent},
     convert::{self, Origin, Upgrade},
     delivery::DeliveryGuard,
     forward,
     hosts::HostPolicy,
-    session::{CallInHand, Mode, Session, Why},
+    session::{Mode, Session, Why},
     upload::Upload,
     upstream::Upstream,
     websocket,
@@ -77,8 +78,11 @@ pub(crate) async fn handle(
     let is_websocket = websocket::is_handshake(&request);
     let method = request.method().as_str();
     let keep = if is_websocket { Upgrade::Keep } else { Upgrade::Drop };
+    let Some(call) = CallInHand::new(Arc::clone(&client.session), method, url.clone()) else {
+        return Ok(answers::session_over());
+    };
     let mut asking = Asking {
-        call: CallInHand::new(Arc::clone(&client.session), method, url.clone()),
+        call,
         asked: Asked {
             method: method.to_owned(),
             url,
@@ -121,10 +125,13 @@ async fn replay(
     let handshake = websocket::Handshake::of(&mut request);
     let upload = Upload::new(request, client.session.max_body(), asking.call.began());
     let (capture, trailers) = upload.read_all().await?;
-    let live = client.session.scrubber().request(asking.asked.with(capture, Extent::Whole, trailers));
-    match client.session.decide(asking.call.seq(), &live) {
-        Some(Decision::Play { ticket, exchange, plan }) => {
-            let guard = DeliveryGuard::new(ticket, asking.call, exchange);
+    let Some(deck) = client.session.deck() else {
+        return Ok(answers::broken("this session has no cassette to play"));
+    };
+    let live = deck.scrubber().request(asking.asked.with(capture, Extent::Whole, trailers));
+    match deck.decide(asking.call.seq(), &live) {
+        Decision::Play { ticket, exchange, plan } => {
+            let guard = DeliveryGuard::new(deck, ticket, asking.call, exchange);
             match handshake {
                 Some(handshake) => {
                     Box::pin(websocket::replay(client, handshake, plan, guard, asking.abort)).await
@@ -132,11 +139,10 @@ async fn replay(
                 None => perform(plan, guard, asking.abort).await,
             }
         }
-        Some(Decision::Miss(miss)) => {
+        Decision::Miss(miss) => {
             let report = asking.call.missed(Why::Miss(miss));
             Ok(answers::miss(&report, &asking.origin.host))
         }
-        None => Ok(answers::broken("this session has no cassette to play")),
     }
 }
 
@@ -148,13 +154,11 @@ async fn auto(
     let mut upload = Upload::new(request, client.session.max_body(), asking.call.began());
     upload.buffer().await?;
     // A body too large to keep is not on the cassette either.
-    if let Some((capture, trailers)) = upload.copy() {
-        let live =
-            client.session.scrubber().request(asking.asked.clone().with(capture, Extent::Whole, trailers));
-        if let Some(Decision::Play { ticket, exchange, plan }) =
-            client.session.decide(asking.call.seq(), &live)
-        {
-            return perform(plan, DeliveryGuard::new(ticket, asking.call, exchange), asking.abort).await;
+    if let (Some(deck), Some((capture, trailers))) = (client.session.deck(), upload.copy()) {
+        let live = deck.scrubber().request(asking.asked.clone().with(capture, Extent::Whole, trailers));
+        if let Decision::Play { ticket, exchange, plan } = deck.decide(asking.call.seq(), &live) {
+            let guard = DeliveryGuard::new(deck, ticket, asking.call, exchange);
+            return perform(plan, guard, asking.abort).await;
         }
     }
     match client.session.broken() {

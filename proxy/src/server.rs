@@ -1,10 +1,6 @@
 //! Listeners, connections, and the four ways in which clients speak to a proxy.
 
-use std::{
-    net::{IpAddr, SocketAddr, UdpSocket},
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use certs::Minter;
 use exchange::Scheme;
@@ -28,28 +24,43 @@ use crate::{
     abort::Aborted,
     answers,
     body::ReplyBody,
+    control::{self, Control, ControlConfig, ControlError},
     convert::Origin,
     handler::{self, Client, Permit},
-    session::{Session, forwards},
+    listening::Listening,
+    opener::{Opener, Refusal},
+    session::Session,
+    session_name::SessionName,
+    sessions::Sessions,
     upstream::{BoxError, Upstream, UpstreamConfig},
-    wire::Wire,
+    wire::{Breaker, Wire},
 };
 
 /// What a proxy needs to start.
-#[derive(Debug)]
 pub struct ProxyConfig {
     pub listen: SocketAddr,
     /// Listeners that stand in for one origin each.
     pub reverse: Vec<Origin>,
     pub minter: Arc<Minter>,
-    /// Not even made for a session that never forwards.
+    /// None where nothing may leave.
     pub upstream: Option<UpstreamConfig>,
+    /// Opens the sessions that user names ask for.
+    pub opener: Arc<dyn Opener>,
+    pub control: Option<ControlConfig>,
+}
+
+impl std::fmt::Debug for ProxyConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ProxyConfig({})", self.listen)
+    }
 }
 
 #[derive(Debug, Error)]
 pub enum ProxyError {
     #[error("cannot listen on {address}: {source}")]
     Listen { address: SocketAddr, source: std::io::Error },
+    #[error(transparent)]
+    Control(#[from] ControlError),
 }
 
 /// A running proxy. Dropped, it stops.
@@ -57,42 +68,19 @@ pub enum ProxyError {
 pub struct Proxy {
     address: SocketAddr,
     reverse: Vec<SocketAddr>,
-    session: Arc<Session>,
+    sessions: Arc<Sessions>,
+    control: Option<Control>,
     stop: CancellationToken,
 }
 
-/// The addresses that are our own.
-#[derive(Debug, Default)]
-pub(crate) struct Listening(Mutex<Vec<SocketAddr>>);
-
-impl Listening {
-    fn add(&self, address: SocketAddr) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(address);
-    }
-
-    pub(crate) fn is_ours(&self, address: SocketAddr) -> bool {
-        let ours = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        ours.iter().any(|o| {
-            let (ours, theirs) = (o.ip().to_canonical(), address.ip().to_canonical());
-            let same_host = ours == theirs
-                || (theirs.is_unspecified() && (ours.is_loopback() || ours.is_unspecified()))
-                || (ours.is_unspecified() && is_of_this_machine(theirs));
-            o.port() == address.port() && same_host
-        })
-    }
-}
-
 impl Proxy {
-    pub async fn start(config: ProxyConfig, session: Session) -> Result<Self, ProxyError> {
-        let session = Arc::new(session);
+    /// `own` is the session of calls without a user name; without it there are none.
+    pub async fn start(config: ProxyConfig, own: Option<Session>) -> Result<Self, ProxyError> {
+        let sessions = Arc::new(Sessions::new(own.map(Arc::new), config.opener));
         let ours = Arc::new(Listening::default());
-        let upstream = config
-            .upstream
-            .filter(|_| forwards(session.mode(), session.hosts()))
-            .map(|upstream| Upstream::new(&upstream, Arc::clone(&ours)));
         let shared = Arc::new(Shared {
-            session: Arc::clone(&session),
-            upstream,
+            sessions: Arc::clone(&sessions),
+            upstream: config.upstream.map(|upstream| Upstream::new(&upstream, Arc::clone(&ours))),
             minter: config.minter,
             connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
             stop: CancellationToken::new(),
@@ -104,7 +92,11 @@ impl Proxy {
             let any_port = SocketAddr::new(config.listen.ip(), 0);
             reverse.push(listen(any_port, Some(origin), &shared, &ours).await?);
         }
-        Ok(Self { address, reverse, session, stop })
+        let control = match config.control {
+            Some(config) => Some(control::start(config, address, Arc::clone(&sessions), &ours, &stop).await?),
+            None => None,
+        };
+        Ok(Self { address, reverse, sessions, control, stop })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -116,17 +108,23 @@ impl Proxy {
         &self.reverse
     }
 
-    pub fn session(&self) -> &Arc<Session> {
-        &self.session
+    pub fn sessions(&self) -> &Arc<Sessions> {
+        &self.sessions
     }
 
-    /// Lets replies that are being recorded come to an end, stops listening, and gives the session back.
-    pub async fn stop(self) -> Arc<Session> {
-        self.session.settle(SETTLE).await;
+    /// Where and how the control API is reached, if it was asked for.
+    pub fn control(&self) -> Option<&Control> {
+        self.control.as_ref()
+    }
+
+    /// Lets replies that are being recorded come to an end, stops listening, and ends every session. Our own is still to
+    /// be written; of the others, what could not be is told.
+    pub async fn stop(self) -> (Option<Arc<Session>>, Result<(), Refusal>) {
+        self.sessions.settle().await;
         // Clients that are still connected lose us now; what they were being sent is kept as far as it came.
         self.stop.cancel();
-        self.session.drain(SETTLE).await;
-        Arc::clone(&self.session)
+        let finished = self.sessions.finish().await;
+        (self.sessions.own().cloned(), finished)
     }
 }
 
@@ -136,13 +134,8 @@ impl Drop for Proxy {
     }
 }
 
-/// An address that a socket can be bound to is one of ours.
-fn is_of_this_machine(ip: IpAddr) -> bool {
-    ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok()
-}
-
 struct Shared {
-    session: Arc<Session>,
+    sessions: Arc<Sessions>,
     upstream: Option<Upstream>,
     minter: Arc<Minter>,
     connections: Arc<Semaphore>,
@@ -194,34 +187,50 @@ async fn accept(listener: TcpListener, reverse: Option<Origin>, shared: Arc<Shar
 
 async fn connection(stream: TcpStream, reverse: Option<Origin>, shared: Arc<Shared>, permit: Permit) {
     let wire = Wire::new(stream);
-    let client = Client {
-        session: Arc::clone(&shared.session),
-        upstream: shared.upstream.clone(),
-        breaker: wire.breaker(),
-        _permit: permit,
+    let link = Link { shared, breaker: wire.breaker(), permit };
+    let entry = match (reverse, link.shared.sessions.own()) {
+        (None, _) => Entry::Proxy,
+        (Some(origin), Some(own)) => Entry::Reverse(origin, Arc::clone(own)),
+        // Whoever starts a proxy opens no such port without a session for it.
+        (Some(_), None) => return,
     };
-    let entry = reverse.map_or(Entry::Proxy, Entry::Reverse);
-    serve(wire, client, entry, shared).await;
+    serve(wire, link, entry).await;
 }
 
-/// How a request came to us, which tells where it is going.
+/// One connection of a client, whatever is asked on it.
+#[derive(Clone)]
+struct Link {
+    shared: Arc<Shared>,
+    breaker: Breaker,
+    permit: Permit,
+}
+
+impl Link {
+    fn client(self, session: Arc<Session>) -> Client {
+        let upstream = self.shared.upstream.clone();
+        Client { session, upstream, breaker: self.breaker, _permit: self.permit }
+    }
+}
+
+/// How a request came to us, which tells where it is going and to which session it belongs.
 #[derive(Clone)]
 enum Entry {
     /// Straight to the proxy port: CONNECT, or an absolute-form target.
     Proxy,
     /// Inside a tunnel to this origin.
-    Tunnel(Origin),
+    Tunnel(Origin, Arc<Session>),
     /// To a port that stands in for this origin.
-    Reverse(Origin),
+    Reverse(Origin, Arc<Session>),
 }
 
-async fn serve<I>(io: I, client: Client, entry: Entry, shared: Arc<Shared>)
+async fn serve<I>(io: I, link: Link, entry: Entry)
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let ending = entry.ending(&link.shared.sessions);
     let service = service_fn(move |request: Request<Incoming>| {
-        let (client, entry, shared) = (client.clone(), entry.clone(), Arc::clone(&shared));
-        async move { route(client, entry, shared, request).await }
+        let (link, entry) = (link.clone(), entry.clone());
+        async move { route(link, entry, request).await }
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
@@ -238,39 +247,78 @@ where
         .max_concurrent_streams(MAX_STREAMS)
         .max_header_list_size(MAX_HEADER_LIST)
         .adaptive_window(true);
+    let mut connection = pin!(builder.serve_connection_with_upgrades(TokioIo::new(io), service));
+    let ended = match ending {
+        None => connection.await,
+        Some(ending) => {
+            tokio::select! {
+                biased;
+                ended = connection.as_mut() => ended,
+                () = ending.cancelled() => {
+                    // The client's next request needs a tunnel of another session.
+                    connection.as_mut().graceful_shutdown();
+                    tokio::time::timeout(LAST_WORDS, connection).await.unwrap_or(Ok(()))
+                }
+            }
+        }
+    };
     // A client that breaks off is no error of ours.
-    if let Err(error) = builder.serve_connection_with_upgrades(TokioIo::new(io), service).await {
+    if let Err(error) = ended {
         tracing::debug!(%error, "connection ended");
     }
 }
 
-async fn route(
-    client: Client,
-    entry: Entry,
-    shared: Arc<Shared>,
-    request: Request<Incoming>,
-) -> Result<Response<ReplyBody>, Aborted> {
+impl Entry {
+    /// What tells that a tunnel's session is over. Our own session outlives every connection.
+    fn ending(&self, sessions: &Sessions) -> Option<CancellationToken> {
+        match self {
+            Self::Tunnel(_, session) if sessions.own().is_none_or(|own| !Arc::ptr_eq(own, session)) => {
+                Some(session.ending().clone())
+            }
+            _ => None,
+        }
+    }
+}
+
+async fn route(link: Link, entry: Entry, request: Request<Incoming>) -> Result<Response<ReplyBody>, Aborted> {
     match entry {
-        Entry::Proxy if request.method() == Method::CONNECT => Ok(connect(client, shared, request)),
+        Entry::Proxy if request.method() == Method::CONNECT => Ok(connect(link, request).await),
         _ if request.method() == Method::CONNECT => {
             Ok(answers::bad_request("CONNECT only opens a tunnel to this proxy"))
         }
         Entry::Proxy => match absolute_origin(request.uri()) {
-            Some(origin) => handler::handle(client, origin, request).await,
+            Some(origin) => match session_of(&request, &link.shared.sessions).await {
+                Ok(session) => handler::handle(link.client(session), origin, request).await,
+                Err(refused) => Ok(*refused),
+            },
             None => Ok(answers::bad_request(
                 "this is a proxy; set it as HTTPS_PROXY and HTTP_PROXY, or use --reverse for a client that cannot",
             )),
         },
-        Entry::Tunnel(origin) => match inner_host(&request) {
+        Entry::Tunnel(origin, session) => match inner_host(&request) {
             Some(inner) if !names(&inner, &origin) => Ok(answers::misdirected(&origin.authority(), &inner)),
-            _ => handler::handle(client, origin, request).await,
+            _ => handler::handle(link.client(session), origin, request).await,
         },
-        Entry::Reverse(origin) => handler::handle(client, origin, request).await,
+        Entry::Reverse(origin, session) => handler::handle(link.client(session), origin, request).await,
     }
 }
 
-/// Opens a tunnel that ends here: what the client sends through it is read by us.
-fn connect(client: Client, shared: Arc<Shared>, request: Request<Incoming>) -> Response<ReplyBody> {
+/// The session that a request to the proxy itself belongs to, by its user name.
+async fn session_of(
+    request: &Request<Incoming>,
+    sessions: &Arc<Sessions>,
+) -> Result<Arc<Session>, Box<Response<ReplyBody>>> {
+    match SessionName::of(request.headers()) {
+        Ok(None) => sessions.own().cloned().ok_or_else(|| Box::new(answers::no_session())),
+        // Most requests need no session to be opened: the rest of this is boxed for their sake.
+        Ok(Some(name)) => Box::pin(sessions.choose(name))
+            .await
+            .map_err(|refusal| Box::new(answers::session_refused(&refusal))),
+        Err(bad) => Err(Box::new(answers::bad_credentials(bad))),
+    }
+}
+
+async fn connect(link: Link, request: Request<Incoming>) -> Response<ReplyBody> {
     let target = request.uri().authority().and_then(|a| Some((a.host().to_owned(), a.port_u16()?)));
     let Some((host, port)) = target.filter(|(host, port)| !host.is_empty() && *port != 0) else {
         return answers::bad_request("CONNECT needs HOST:PORT");
@@ -278,8 +326,22 @@ fn connect(client: Client, shared: Arc<Shared>, request: Request<Incoming>) -> R
     if request.version() == Version::HTTP_2 {
         return answers::not_served("CONNECT over HTTP/2");
     }
+    match session_of(&request, &link.shared.sessions).await {
+        Ok(session) => open_tunnel(link, request, host, port, session),
+        Err(refused) => *refused,
+    }
+}
+
+/// Opens a tunnel that ends here: what the client sends through it is read by us.
+fn open_tunnel(
+    link: Link,
+    request: Request<Incoming>,
+    host: String,
+    port: u16,
+    session: Arc<Session>,
+) -> Response<ReplyBody> {
     tokio::spawn(async move {
-        let stop = shared.stop.clone();
+        let stop = link.shared.stop.clone();
         let Ok(upgraded) = hyper::upgrade::on(request).await else {
             return;
         };
@@ -289,20 +351,20 @@ fn connect(client: Client, shared: Arc<Shared>, request: Request<Incoming>) -> R
         let mut wire = parts.io.into_inner();
         wire.unread(parts.read_buf);
         tokio::select! {
-            () = tunnel(wire, client, &host, port, shared) => {}
+            () = tunnel(wire, link, &host, port, session) => {}
             () = stop.cancelled() => {}
         }
     });
     Response::new(ReplyBody::empty())
 }
 
-async fn tunnel(mut wire: Wire, client: Client, host: &str, port: u16, shared: Arc<Shared>) {
+async fn tunnel(mut wire: Wire, link: Link, host: &str, port: u16, session: Arc<Session>) {
     let Ok(first) = tokio::time::timeout(SILENCE, wire.peek()).await else { return };
     match first {
         Ok(Some(TLS_HANDSHAKE)) => {
             let origin = Origin::new(Scheme::Https, host, Some(port));
-            match tokio::time::timeout(HANDSHAKE, accept_tls(wire, &origin, &shared.minter)).await {
-                Ok(Ok(stream)) => serve(stream, client, Entry::Tunnel(origin), shared).await,
+            match tokio::time::timeout(HANDSHAKE, accept_tls(wire, &origin, &link.shared.minter)).await {
+                Ok(Ok(stream)) => serve(stream, link, Entry::Tunnel(origin, session)).await,
                 Ok(Err(error)) => {
                     tracing::debug!(host, %error, "TLS handshake with the client failed");
                 }
@@ -312,7 +374,7 @@ async fn tunnel(mut wire: Wire, client: Client, host: &str, port: u16, shared: A
         // Some clients tunnel plain HTTP too.
         Ok(Some(_)) => {
             let origin = Origin::new(Scheme::Http, host, Some(port));
-            serve(wire, client, Entry::Tunnel(origin), shared).await;
+            serve(wire, link, Entry::Tunnel(origin, session)).await;
         }
         Ok(None) | Err(_) => {}
     }
@@ -368,8 +430,8 @@ const TLS_HANDSHAKE: u8 = 0x16;
 /// How long an open tunnel may stay silent before its first byte. Some clients open one ahead of need.
 const SILENCE: Duration = Duration::from_secs(300);
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// How long the end of a run waits for replies that are still coming.
-const SETTLE: Duration = Duration::from_secs(3);
+/// How long a tunnel may go on with an answer once its session is over.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 const MAX_CONNECTIONS: usize = 512;
 const MAX_STREAMS: u32 = 100;
 const MAX_HEADER_LIST: u32 = 64 << 10;

@@ -2,25 +2,30 @@
 
 use std::{
     fmt,
+    path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU32, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::{Duration, Instant},
 };
 
 use cassettes::{
-    Decision, Delivery, Index, Miss, Player, Scrubbed, Scrubber, Ticket,
+    Miss, Player, Scrubbed, Scrubber,
     store::{Journal, StoreError},
 };
-use exchange::{Body, Call, Content, End, Exchange, Fault, Outcome, Provenance, Request, Url};
+use exchange::{Body, Call, Content, End, Exchange, Fault, Provenance};
 use matchers::Difference;
 use tokio_util::{
     sync::CancellationToken,
     task::{TaskTracker, task_tracker::TaskTrackerToken},
 };
 
-use crate::hosts::HostRules;
+use crate::{
+    call_log::CallLog,
+    deck::{Deck, Unplayed},
+    hosts::HostRules,
+};
 
 /// What a session does with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +40,26 @@ pub enum Mode {
     Passthrough,
 }
 
+impl Mode {
+    pub const ALL: [Self; 4] = [Self::Record, Self::Replay, Self::Auto, Self::Passthrough];
+
+    /// As a person types it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Record => "record",
+            Self::Replay => "replay",
+            Self::Auto => "auto",
+            Self::Passthrough => "passthrough",
+        }
+    }
+}
+
 /// What a session is made of.
 #[derive(Debug)]
 pub struct SessionConfig {
     pub mode: Mode,
+    /// What is played or recorded, to be told to whoever asks.
+    pub cassette: Option<PathBuf>,
     pub player: Option<Player>,
     pub journal: Option<Journal>,
     pub hosts: HostRules,
@@ -47,6 +68,14 @@ pub struct SessionConfig {
     /// Bodies above this are passed on but not kept.
     pub max_body: usize,
     pub observer: Option<Observer>,
+    pub log: KeepCalls,
+}
+
+/// Whether calls are kept in memory for whoever asks about them later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeepCalls {
+    Latest,
+    None,
 }
 
 /// Is told of every call as it ends.
@@ -58,16 +87,18 @@ pub struct Session {
     max_body: usize,
     started: Instant,
     calls: AtomicU32,
-    player: Option<Mutex<Player>>,
-    index: Option<Arc<Index>>,
-    compared: Vec<String>,
+    deck: Option<RwLock<Arc<Deck>>>,
+    cassette: Mutex<Option<PathBuf>>,
     /// Knows the secrets of the whole run, so that each keeps its name.
     scrubber: Mutex<Scrubber>,
     /// `None` when nothing is recorded, or no longer.
     journal: Mutex<Option<Journal>>,
     notes: Mutex<Notes>,
     observer: Option<Observer>,
+    log: Option<CallLog>,
     tasks: TaskTracker,
+    /// No call begins any more.
+    over: AtomicBool,
     /// Told when the session ends, to whoever would go on for ever.
     ending: CancellationToken,
     /// Calls that have not ended.
@@ -143,14 +174,15 @@ impl Session {
             max_body: config.max_body,
             started: Instant::now(),
             calls: AtomicU32::new(0),
-            index: config.player.as_ref().map(|player| Arc::clone(player.index())),
-            player: config.player.map(Mutex::new),
+            deck: config.player.map(|player| RwLock::new(Arc::new(Deck::new(player)))),
+            cassette: Mutex::new(config.cassette),
             scrubber: Mutex::new(Scrubber::keeping(&config.compared)),
-            compared: config.compared,
             journal: Mutex::new(config.journal),
             notes: Mutex::default(),
             observer: config.observer,
+            log: (config.log == KeepCalls::Latest).then(CallLog::default),
             tasks: TaskTracker::new(),
+            over: AtomicBool::new(false),
             ending: CancellationToken::new(),
             open: TaskTracker::new(),
         }
@@ -162,7 +194,7 @@ impl Session {
 
     pub fn summary(&self) -> Summary {
         let notes = lock(&self.notes);
-        let player = self.player.as_ref().map(lock);
+        let deck = self.deck();
         Summary {
             calls: self.calls.load(Ordering::Acquire),
             played: notes.played,
@@ -172,10 +204,40 @@ impl Session {
             misses: notes.misses.clone(),
             faults: notes.faults.clone(),
             warnings: notes.warnings.clone(),
-            unplayed: player.as_ref().map(|p| p.unplayed()).unwrap_or_default(),
-            exchanges: player.as_ref().map_or(0, |p| p.exchanges()),
+            unplayed: deck.as_ref().map(|deck| deck.unplayed()).unwrap_or_default(),
+            exchanges: deck.as_ref().map_or(0, |deck| deck.exchanges()),
             broken: notes.broken.clone(),
         }
+    }
+
+    /// The cassette that is played or recorded.
+    pub fn cassette(&self) -> Option<PathBuf> {
+        lock(&self.cassette).clone()
+    }
+
+    /// Exchanges that no call got whole, with what they ask for.
+    pub fn unplayed(&self) -> Vec<Unplayed> {
+        self.deck().map(|deck| deck.unplayed_requests()).unwrap_or_default()
+    }
+
+    /// Plays another cassette from now on, from its start. Replies that are on their way come to their end.
+    pub(crate) fn play(&self, player: Player, cassette: &Path) {
+        if let Some(deck) = &self.deck {
+            *deck.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Deck::new(player));
+            *lock(&self.cassette) = Some(cassette.to_owned());
+        }
+    }
+
+    /// Waits until no call is in hand, for so long at the most: a client that has its answer may ask about it before we
+    /// have noted that it has.
+    pub(crate) async fn quiet(&self, limit: Duration) {
+        self.open.close();
+        let _ = tokio::time::timeout(limit, self.open.wait()).await;
+    }
+
+    /// Lets no further call begin.
+    pub(crate) fn close(&self) {
+        self.over.store(true, Ordering::SeqCst);
     }
 
     /// Waits until replies that are still being recorded have come to an end, for so long at the most.
@@ -223,27 +285,42 @@ impl Session {
         self.calls.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    pub(crate) fn decide(&self, call: u32, request: &Scrubbed<Request>) -> Option<Decision> {
-        let live = self.index.as_ref()?.read(request);
-        self.player.as_ref().map(|player| lock(player).choose(call, request, &live))
+    /// A place among the calls that the session's end waits for, unless that has come.
+    pub(crate) fn open_call(&self) -> Option<TaskTrackerToken> {
+        // Taken before asking: an end that we did not see waits for us.
+        let token = self.open.token();
+        (!self.over.load(Ordering::SeqCst)).then_some(token)
     }
 
-    pub(crate) fn policy(&self) -> matchers::Policy {
-        self.index.as_ref().map(|index| index.policy().clone()).unwrap_or_default()
+    /// What is being played.
+    pub(crate) fn deck(&self) -> Option<Arc<Deck>> {
+        self.deck.as_ref().map(|deck| Arc::clone(&deck.read().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    pub(crate) fn settle_ticket(&self, ticket: Ticket, delivery: Delivery) {
-        if let Some(player) = &self.player {
-            lock(player).settle(ticket, delivery);
+    pub(crate) fn log(&self) -> Option<&CallLog> {
+        self.log.as_ref()
+    }
+
+    pub(crate) fn note_played(&self) {
+        lock(&self.notes).played += 1;
+    }
+
+    /// Whether anybody wants to know of a call that has ended.
+    pub(crate) fn is_observed(&self) -> bool {
+        self.observer.is_some() || self.log.is_some()
+    }
+
+    pub(crate) fn note_ended(&self, provenance: Provenance, call: Option<Call>) {
+        if provenance == Provenance::Live {
+            lock(&self.notes).live += 1;
         }
-        if delivery == Delivery::Whole {
-            lock(&self.notes).played += 1;
+        let Some(call) = call else { return };
+        if let Some(Observer(observe)) = &self.observer {
+            observe(&call);
         }
-    }
-
-    /// For a live request that is only compared: it needs no stable numbers.
-    pub(crate) fn scrubber(&self) -> Scrubber {
-        Scrubber::keeping(&self.compared)
+        if let Some(log) = &self.log {
+            log.add(call);
+        }
     }
 
     /// Scrubs an exchange and writes it to the journal. When this returns, killing the process loses it no more.
@@ -336,99 +413,6 @@ impl fmt::Debug for Observer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Observer")
     }
-}
-
-/// A call in the making. Told to the session when it ends, however it ends.
-pub(crate) struct CallInHand {
-    session: Arc<Session>,
-    seq: u32,
-    at: Duration,
-    began: Instant,
-    method: String,
-    url: Url,
-    answer: (Provenance, Option<u32>, Outcome),
-    _open: TaskTrackerToken,
-}
-
-impl CallInHand {
-    pub(crate) fn new(session: Arc<Session>, method: &str, url: Url) -> Self {
-        Self {
-            seq: session.next_call(),
-            at: session.elapsed(),
-            began: Instant::now(),
-            method: method.to_owned(),
-            url,
-            answer: (Provenance::Miss, None, Outcome::Fault(Fault::Stalled)),
-            _open: session.open.token(),
-            session,
-        }
-    }
-
-    pub(crate) fn seq(&self) -> u32 {
-        self.seq
-    }
-
-    pub(crate) fn began(&self) -> Instant {
-        self.began
-    }
-
-    pub(crate) fn at(&self) -> Duration {
-        self.at
-    }
-
-    pub(crate) fn session(&self) -> &Arc<Session> {
-        &self.session
-    }
-
-    pub(crate) fn answered(&mut self, provenance: Provenance, exchange: Option<u32>, outcome: Outcome) {
-        self.answer = (provenance, exchange, outcome);
-    }
-
-    pub(crate) fn missed(&mut self, why: Why) -> MissReport {
-        let outcome =
-            if why == Why::Denied { Outcome::Denied } else { Outcome::Status(crate::answers::MISS) };
-        self.answered(Provenance::Miss, None, outcome);
-        let report = MissReport { call: self.seq, method: self.method.clone(), url: self.shown_url(), why };
-        self.session.report_miss(report.clone());
-        report
-    }
-
-    pub(crate) fn failed(&mut self, fault: Fault, detail: String) {
-        self.answered(Provenance::Live, None, Outcome::Fault(fault));
-        let (method, url) = (self.method.clone(), self.shown_url());
-        self.session.report_fault(FaultReport { call: self.seq, method, url, fault, detail });
-    }
-
-    /// A fresh scrubber: a line that a person reads needs no stable numbers.
-    fn shown_url(&self) -> String {
-        Scrubber::new().url(self.url.clone()).to_string()
-    }
-}
-
-impl Drop for CallInHand {
-    fn drop(&mut self) {
-        let (provenance, exchange, outcome) = self.answer;
-        if provenance == Provenance::Live {
-            lock(&self.session.notes).live += 1;
-        }
-        if let Some(Observer(observe)) = &self.session.observer {
-            observe(&Call {
-                seq: self.seq,
-                at: self.at,
-                took: self.began.elapsed(),
-                provenance,
-                exchange,
-                method: std::mem::take(&mut self.method),
-                url: self.shown_url(),
-                outcome,
-            });
-        }
-    }
-}
-
-/// A session that forwards needs to know where to.
-pub(crate) fn forwards(mode: Mode, hosts: &HostRules) -> bool {
-    mode != Mode::Replay || hosts.any_live()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -56,7 +56,7 @@ pub(crate) enum UpstreamError {
 }
 
 impl Upstream {
-    pub(crate) fn new(config: &UpstreamConfig, ours: Arc<crate::server::Listening>) -> Self {
+    pub(crate) fn new(config: &UpstreamConfig, ours: Arc<crate::listening::Listening>) -> Self {
         let dialer = Dialer::new(config, ours, Alpn::Both);
         let pooled = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())

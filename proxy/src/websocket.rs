@@ -111,15 +111,16 @@ pub(crate) async fn auto(
     asking: Asking,
     mut request: Request<Incoming>,
 ) -> Result<Response<ReplyBody>, Aborted> {
-    let nothing = Capture::new(0, Instant::now());
-    let live =
-        client.session.scrubber().request(asking.asked.clone().with(nothing, Extent::Whole, Headers::new()));
-    if let Some(Decision::Play { ticket, exchange, plan }) = client.session.decide(asking.call.seq(), &live) {
-        let guard = DeliveryGuard::new(ticket, asking.call, exchange);
-        return match Handshake::of(&mut request) {
-            Some(handshake) => replay(client, handshake, plan, guard, asking.abort).await,
-            None => handler::perform(plan, guard, asking.abort).await,
-        };
+    if let Some(deck) = client.session.deck() {
+        let nothing = Capture::new(0, Instant::now());
+        let live = deck.scrubber().request(asking.asked.clone().with(nothing, Extent::Whole, Headers::new()));
+        if let Decision::Play { ticket, exchange, plan } = deck.decide(asking.call.seq(), &live) {
+            let guard = DeliveryGuard::new(deck, ticket, asking.call, exchange);
+            return match Handshake::of(&mut request) {
+                Some(handshake) => replay(client, handshake, plan, guard, asking.abort).await,
+                None => handler::perform(plan, guard, asking.abort).await,
+            };
+        }
     }
     match client.session.broken() {
         Some(reason) => Ok(answers::broken(&reason)),
@@ -218,7 +219,7 @@ pub(crate) async fn replay(
     }
     guard.playing(Outcome::Status(101));
     let (answer, upgrade) = handshake.answered(headers);
-    let dialogue = Dialogue::new(messages.clone(), client.session.policy());
+    let dialogue = Dialogue::new(messages.clone(), guard.policy().clone());
     let cut = if let Step::Abort(fault) = end { Some(*fault) } else { None };
     let ending = client.session.ending().clone();
     client.session.tasks().spawn(async move {

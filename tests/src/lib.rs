@@ -8,6 +8,7 @@
 pub mod clients;
 pub mod sandbox;
 pub mod secret;
+pub mod served;
 pub mod shell;
 pub mod terminal;
 pub mod traces;

@@ -210,7 +210,7 @@ fn install(sandbox: &Sandbox, upstream: &[String]) -> String {
     let bin = sandbox.root().join("bin");
     fs::create_dir(&bin).unwrap();
     let script = format!(
-        "#!/bin/sh\ncommand=$1; shift\ncase $command in\n  record|auto) set -- {} \"$@\" ;;\nesac\nexec '{}' \"$command\" \"$@\"\n",
+        "#!/bin/sh\ncommand=$1; shift\ncase $command in\n  record|auto|proxy) set -- {} \"$@\" ;;\nesac\nexec '{}' \"$command\" \"$@\"\n",
         upstream.join(" "),
         binary().display()
     );

@@ -126,7 +126,7 @@ impl<'s> Node<'s> {
         let Some(text) = self.as_text().filter(|_| !self.is_null()) else {
             return Err(self.expected(what, "as a duration").with_help(duration::HELP));
         };
-        duration::parse(text).ok_or_else(|| {
+        duration::parse_duration(text).ok_or_else(|| {
             let text = shortened(text);
             Problem::new(self.span, format!("expected {what} as a duration, found `{text}`"))
                 .with_help(duration::HELP)

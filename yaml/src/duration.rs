@@ -18,7 +18,8 @@ pub fn format_duration(duration: Duration) -> String {
 }
 
 /// Reads `250ms`, `1.5s`, `2m`, `1h`; `None` for anything else and for more than a year.
-pub(crate) fn parse(text: &str) -> Option<Duration> {
+#[must_use]
+pub fn parse_duration(text: &str) -> Option<Duration> {
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (number, unit) = text.split_at(unit_at);
     let nanos_per_unit: u64 = match unit {
@@ -68,9 +69,9 @@ mod tests {
             ("1h", 3_600_000),
             ("8760h", 31_536_000_000),
         ] {
-            assert_eq!(parse(text), Some(Duration::from_millis(millis)), "{text}");
+            assert_eq!(parse_duration(text), Some(Duration::from_millis(millis)), "{text}");
         }
-        assert_eq!(parse("0.5ms"), Some(Duration::from_micros(500)));
+        assert_eq!(parse_duration("0.5ms"), Some(Duration::from_micros(500)));
     }
 
     #[test]
@@ -95,7 +96,7 @@ mod tests {
             "18446744073709551615h",
             "1.0000000001s",
         ] {
-            assert_eq!(parse(text), None, "{text}");
+            assert_eq!(parse_duration(text), None, "{text}");
         }
     }
 
@@ -118,7 +119,7 @@ mod tests {
         #[test]
         fn formatting_is_the_inverse_of_reading(millis in 0_u64..31_536_000_000) {
             let duration = Duration::from_millis(millis);
-            prop_assert_eq!(parse(&format_duration(duration)), Some(duration));
+            prop_assert_eq!(parse_duration(&format_duration(duration)), Some(duration));
         }
     }
 }

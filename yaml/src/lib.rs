@@ -76,7 +76,7 @@ mod problem;
 mod span;
 mod suggest;
 
-pub use duration::format_duration;
+pub use duration::{format_duration, parse_duration};
 pub use fields::Fields;
 pub use limits::Limits;
 pub use node::{Node, Scalar, ScalarKind, ScalarStyle, Value};

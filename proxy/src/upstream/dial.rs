@@ -28,7 +28,7 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 use tower_service::Service;
 
 use super::{BoxError, UpstreamConfig};
-use crate::{convert::Origin, server::Listening};
+use crate::{convert::Origin, listening::Listening};
 
 /// `HOST:PORT:ADDR:PORT`: connections to the first pair go to the second.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -72,7 +72,10 @@ pub(crate) fn ourselves(address: &str) -> Response<ReplyBody> {
 
 /// A call without a user name, where every session has one. Clients that only name themselves when asked do so now.
 pub(crate) fn no_session() -> Response<ReplyBody> {
-    challenge(407, "this proxy has no session for calls without a user name: set it as http://NAME@HOST:PORT")
+    challenge(
+        407,
+        "this proxy has no session for calls without a user name: set it as http://NAME:x@HOST:PORT",
+    )
 }
 
 /// A user name that cannot be read as the name of a session.

@@ -18,7 +18,7 @@ pub struct BadName;
 /// Why no session could be told from a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(crate) enum BadCredentials {
-    #[error("the proxy credentials are not readable; name the session as http://NAME@HOST:PORT")]
+    #[error("the proxy credentials are not readable; name the session as http://NAME:x@HOST:PORT")]
     Unreadable,
     #[error(transparent)]
     Name(#[from] BadName),

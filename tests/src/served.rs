@@ -29,7 +29,7 @@ impl<'a> Served<'a> {
         let port: u16 = url.rsplit(':').next().unwrap().parse().unwrap();
         let asked = sandbox.wiretape("env").args(["--port", &port.to_string(), "--format", "json"]);
         let variables: Value = serde_json::from_str(asked.run().exits(0).stdout()).unwrap();
-        let variables = variables.as_object().unwrap().iter();
+        let variables = variables["set"].as_object().unwrap().iter();
         let variables =
             variables.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
         Self { sandbox, running: Mutex::new(running), port, variables: variables.collect() }
@@ -54,7 +54,7 @@ impl<'a> Served<'a> {
     pub fn url(&self, user: &str) -> String {
         match user {
             "" => format!("http://127.0.0.1:{}", self.port),
-            user => format!("http://{user}@127.0.0.1:{}", self.port),
+            user => format!("http://{user}:x@127.0.0.1:{}", self.port),
         }
     }
 
@@ -141,7 +141,7 @@ fn answer_of(mut stream: impl Read + Write, request: &str) -> (u16, String) {
 pub fn cassette(pairs: &[(&str, &str)]) -> String {
     let exchanges = pairs.iter().enumerate().map(|(n, (path, body))| {
         format!(
-            "  - id: {}\n    request:\n      method: GET\n      url: https://api.test{path}\n    response:\n      status: 200\n      headers:\n        content-type: text/plain\n      body: {body}\n",
+            "  - id: {}\n    request:\n      method: GET\n      url: https://api.test{path}\n    response:\n      status: 200\n      headers:\n        content-type: text/plain\n      body:\n        text: {body}\n",
             n + 1
         )
     });

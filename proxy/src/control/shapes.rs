@@ -18,7 +18,7 @@ pub(super) fn session(name: &str, session: &Session, proxy: SocketAddr, is_own: 
         "name": name,
         "mode": session.mode().as_str(),
         "cassette": session.cassette().map(|path| path.display().to_string()),
-        "proxy": if is_own && name == OWN { format!("http://{proxy}") } else { format!("http://{name}@{proxy}") },
+        "proxy": if is_own && name == OWN { format!("http://{proxy}") } else { format!("http://{name}:x@{proxy}") },
         "calls": summary.calls,
         "played": summary.played,
         "missed": summary.missed,

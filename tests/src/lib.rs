@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 pub mod clients;
+pub mod corpus;
 pub mod sandbox;
 pub mod secret;
 pub mod served;

@@ -1,7 +1,7 @@
 //! A place to run `wiretape` in as a user would: a project folder, a home of its own, a clean
 //! environment, and time limits. It must not leave anything running or read the developer's settings.
 
-mod binary;
+pub mod binary;
 mod process;
 
 use std::{

@@ -517,6 +517,8 @@ fn a_proxy_says_where_it_is_and_what_passes() {
             "{line}"
         );
     }
+    let control = lines.next().unwrap();
+    assert!(control.starts_with("  control: unix:/") && control.ends_with("/control.sock"), "{control}");
     assert_eq!(lines.next(), Some(&*format!("  in another shell: eval \"$(wiretape env --port {port})\"")));
     let call = lines.next().unwrap();
     let expected = "   1  GET https://faults.test/status/404?token={{redacted:query:1}} 404 ";

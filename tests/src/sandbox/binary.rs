@@ -13,7 +13,7 @@ use std::{
 use crate::clients::workspace;
 
 /// The path of the binary. `WIRETAPE_BIN` names another one, which is then taken as it is.
-pub(super) fn wiretape() -> &'static Path {
+pub fn wiretape() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| match env::var_os("WIRETAPE_BIN") {
         Some(binary) => binary.into(),

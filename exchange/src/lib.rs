@@ -25,7 +25,7 @@ pub use headers::{Header, HeaderError, Headers, is_hop_by_hop};
 pub use json::{Escapes, JsonStyle, Layout};
 pub use message::{Message, Peer, Piece};
 pub use reply::{End, Informational, Reply, Response};
-pub use request::Request;
+pub use request::{Request, is_method};
 pub use stream::{SseEvent, StreamKind, split_events, split_lines};
 pub use url::{Scheme, Url, UrlError};
 

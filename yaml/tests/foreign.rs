@@ -1,5 +1,7 @@
 //! Documents of other programs: aliases, tags that are plain data, and what is refused.
 
+use std::time::{Duration, Instant};
+
 use wiretape_yaml::{
     Limits, Node, Problem, ScalarStyle, Value, mend_indentation, parse, parse_foreign, parse_json,
 };
@@ -132,6 +134,11 @@ fn a_quoted_text_that_is_not_indented_enough_is_mended() {
     assert_eq!(shown(&foreign(&mended).unwrap()), "{a: {body: one two\nthree, next: 1}}");
     assert_eq!(mend_indentation("a: 'one\n"), None);
     assert_eq!(mend_indentation("a: b: c\n"), None);
+    // Blanks are not what is missing here, and a line gets them once.
+    let began = Instant::now();
+    let unclosed = "interactions:\n'''''''U''''''A''''''\u{1}:{ki:Dn message, recta -: 1 }}";
+    assert_eq!(mend_indentation(unclosed), None);
+    assert!(began.elapsed() < Duration::from_millis(300), "took {:?}", began.elapsed());
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use exchange::{End, Exchange, Header, Headers, Reply, Request, Response, Url, UrlError, is_hop_by_hop};
+use exchange::{
+    End, Exchange, Header, Headers, Reply, Request, Response, Url, UrlError, is_hop_by_hop, is_method,
+};
 use matchers::Policy;
 use yaml::{Problem, Span};
 
@@ -74,7 +76,7 @@ impl<'o> Desk<'o> {
             self.note_skipped(draft.span, format!("{} is no status of a response", draft.status));
             return Ok(());
         }
-        if draft.method.is_empty() || !draft.method.bytes().all(|b| b.is_ascii_graphic()) {
+        if !is_method(&draft.method) {
             return Err(Problem::new(draft.span, format!("{:?} is no method", draft.method)));
         }
         let is_websocket = draft.status == 101;

@@ -1,38 +1,53 @@
 //! Files that mean harm.
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use proptest::prelude::*;
 use wiretape_cassettes::import::{self, Format, Options, Refusal, Source};
 
-use crate::{nothing_beside, refusal};
+use crate::{law, nothing_beside, refusal};
 
-const SEEDS: [&str; 5] = [
-    "interactions:\n- request: {method: GET, uri: 'https://a.test/', headers: {a: [b]}, body: !!binary aGk=}\n  response:\n    status: {code: 200, message: OK}\n    headers: {content-encoding: [gzip]}\n    body: {string: &x 'hi'}\nversion: 1\n",
-    "http_interactions:\n- request: {method: get, uri: 'https://a.test/', body: {encoding: UTF-8, string: ''}, headers: {}}\n  response: {status: {code: 200}, headers: {}, body: {encoding: ISO-8859-1, string: a}}\nrecorded_with: VCR 6\n",
-    "[{\"scope\": \"https://a.test:443\", \"method\": \"GET\", \"path\": \"/\", \"body\": \"\", \"status\": 200, \"response\": [\"ff\"], \"rawHeaders\": [\"Content-Encoding\", \"gzip\"]}]",
-    "{\"log\": {\"entries\": [{\"startedDateTime\": \"2024-05-01T10:00:00Z\", \"timings\": {\"wait\": 1}, \"request\": {\"method\": \"GET\", \"url\": \"https://a.test/\", \"headers\": []}, \"response\": {\"status\": 200, \"headers\": [], \"content\": {\"text\": \"x\"}}, \"_webSocketMessages\": []}]}}",
-    "interactions:\n- kind: message\n  direction: sent\n  data: {a: 1}\nversion: 1\n",
-];
+/// The files that fuzzing starts from: a folder for each format, and whole recordings in it.
+fn seeds() -> Vec<(Format, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds");
+    let of = |format: Format| {
+        let files = fs::read_dir(folder.join(format.as_str())).expect("every format has seeds");
+        let mut files: Vec<_> = files.map(|file| file.expect("it is listed").path()).collect();
+        files.sort();
+        files.into_iter().map(move |file| (format, fs::read(file).expect("a seed is read")))
+    };
+    Format::ALL.into_iter().flat_map(of).collect()
+}
+
+fn text_seeds() -> Vec<String> {
+    seeds().into_iter().filter_map(|(_, bytes)| String::from_utf8(bytes).ok()).collect()
+}
 
 fn try_all(bytes: &[u8]) {
-    let source = Source { name: "a.yaml", bytes, beside: &nothing_beside };
-    let options = Options { origin: exchange::Url::parse("https://a.test/").ok(), ..Options::default() };
-    let _ = import::import(source, None, &options);
-    for format in Format::ALL {
-        let _ = import::import(source, Some(format), &options);
+    for format in [None].into_iter().chain(Format::ALL.map(Some)) {
+        law::holds(bytes, format);
+    }
+}
+
+#[test]
+fn what_fuzzing_starts_from_is_taken_by_its_reader() {
+    for (format, bytes) in seeds() {
+        assert!(law::holds(&bytes, Some(format)) > 0, "{format:?}: {}", String::from_utf8_lossy(&bytes));
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn a_damaged_file_never_panics(
-        seed in 0..SEEDS.len(),
+    fn a_damaged_file_is_refused_or_becomes_a_cassette(
+        (format, mut bytes) in prop::sample::select(seeds()),
         edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4u8), 1..12),
     ) {
-        let mut bytes = SEEDS[seed].as_bytes().to_vec();
         for (at, byte, how) in edits {
             let at = at.index(bytes.len().max(1));
             match how {
@@ -42,7 +57,8 @@ proptest! {
                 _ => bytes.truncate(at),
             }
         }
-        try_all(&bytes);
+        law::holds(&bytes, None);
+        law::holds(&bytes, Some(format));
     }
 
     #[test]
@@ -54,7 +70,7 @@ proptest! {
 #[test]
 fn wrong_types_everywhere_are_refused_and_never_panic() {
     for value in ["null", "7", "'x'", "[1]", "{a: b}", "[[]]", "!!binary ''"] {
-        for seed in SEEDS {
+        for seed in &text_seeds() {
             // Every key in turn gets this value.
             for (at, _) in seed.match_indices(": ") {
                 let end = seed[at + 2..].find([',', '\n', '}', ']']).map_or(seed.len(), |n| at + 2 + n);
@@ -95,7 +111,7 @@ fn a_small_file_that_unpacks_to_a_giant_is_refused() {
 
 #[test]
 fn a_file_that_is_cut_short_is_refused() {
-    for seed in SEEDS.iter().filter(|seed| seed.starts_with(['[', '{'])) {
+    for seed in text_seeds().iter().filter(|seed| seed.starts_with(['[', '{'])) {
         for end in 1..seed.len() {
             let source = Source { name: "a.json", bytes: &seed.as_bytes()[..end], beside: &nothing_beside };
             assert!(import::import(source, None, &Options::default()).is_err(), "{}", &seed[..end]);
@@ -116,7 +132,11 @@ fn a_gzip_body_that_grows_without_end_does_not_fill_the_memory() {
         std::io::Write::write_all(&mut packed, &[0; 1 << 20]).unwrap();
     }
     let body = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, packed.finish().unwrap());
-    let text = SEEDS[0].replace("&x 'hi'", &format!("!!binary '{body}'"));
+    let text = format!(
+        "interactions:\n- request: {{method: GET, uri: 'https://a.test/', headers: {{}}, body: ''}}\n  response:\n    \
+         status: {{code: 200, message: OK}}\n    headers: {{content-encoding: [gzip]}}\n    body: {{string: !!binary '{body}'}}\n\
+         version: 1\n"
+    );
     let source = Source { name: "a.yaml", bytes: text.as_bytes(), beside: &nothing_beside };
     match import::import(source, None, &Options::default()) {
         // It is not undone, and kept as it was.

@@ -3,6 +3,7 @@
 mod detection;
 mod har;
 mod hostile;
+mod law;
 mod nock;
 mod others;
 mod repairs;

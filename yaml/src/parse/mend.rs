@@ -9,7 +9,7 @@ use granit_parser::{ErrorKind, Parser};
 /// The same document with those lines indented. `None` if that is not all that is wrong with it.
 pub fn mend_indentation(source: &str) -> Option<String> {
     let mut text = source.to_owned();
-    let mut work = 0;
+    let (mut work, mut mended) = (0, 0);
     loop {
         let error = Parser::new_from_str(&text).find_map(Result::err);
         let Some(error) = error else { return Some(text) };
@@ -22,7 +22,11 @@ pub fn mend_indentation(source: &str) -> Option<String> {
         }
         let at = error.marker().byte_offset()?;
         let line = text.get(..at)?.rfind('\n')? + 1;
+        if line < mended {
+            return None;
+        }
         text.insert_str(line, INDENT);
+        mended = line + INDENT.len();
     }
 }
 

@@ -3,6 +3,7 @@
 //! Everything here is pure but for [`store`], the only file below the proxy that touches a disk.
 
 pub mod dialogue;
+mod edits;
 pub mod export;
 pub mod format;
 pub mod import;

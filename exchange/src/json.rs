@@ -3,9 +3,13 @@
 //! A cassette shows a JSON body as structure, which is only honest if the recorded bytes can be made from it again.
 //! A [`JsonStyle`] says how those bytes were laid out; [`JsonStyle::detect`] gives one only when it reproduces them.
 
+mod tokens;
+
 use std::{fmt, fmt::Write as _, str::FromStr};
 
 use serde_json::Value;
+
+pub use tokens::{Token, Tokens};
 
 /// How a JSON text is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -22,7 +22,7 @@ pub use coding::{Coding, CodingError, StreamEncoder, accepts, codings_of, decode
 pub use fault::Fault;
 pub use field::{FieldPath, FieldPathError, Segment};
 pub use headers::{Header, HeaderError, Headers, is_hop_by_hop};
-pub use json::{Escapes, JsonStyle, Layout};
+pub use json::{Escapes, JsonStyle, Layout, Token, Tokens};
 pub use message::{Message, Peer, Piece};
 pub use reply::{End, Informational, Reply, Response};
 pub use request::{Request, is_method};

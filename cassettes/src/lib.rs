@@ -16,7 +16,7 @@ pub mod scrub;
 pub mod store;
 
 pub use dialogue::{Dialogue, Turn};
-pub use format::Cassette;
+pub use format::{Cassette, Redaction};
 pub use index::Index;
 pub use merge::Merge;
 pub use plan::{Head, Pace, Plan, Step};

@@ -14,6 +14,7 @@ pub mod player;
 mod rebind;
 pub mod scrub;
 pub mod store;
+mod text;
 
 pub use dialogue::{Dialogue, Turn};
 pub use format::{Cassette, Redaction};

@@ -7,6 +7,7 @@ mod found;
 mod names;
 mod placeholder;
 mod query;
+pub mod rules;
 mod subprotocol;
 
 use std::{

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use yaml::{Fields, Node, Out, Problem};
 
 use super::exchange::Entries;
-use crate::scrub::split_placeholders;
+use crate::scrub::{rules::is_variable_name, split_placeholders};
 
 /// The number of the rules that this build scrubs by. It grows when a rule takes out what the rules before it kept,
 /// so that an older cassette is known to need another look.
@@ -93,12 +93,6 @@ fn placeholder_parts(text: &str) -> Option<(&str, u32)> {
         [("", Some((kind, number)))] => Some((kind, number.parse().ok()?)),
         _ => None,
     }
-}
-
-/// What a shell takes for the name of a variable.
-fn is_variable_name(name: &str) -> bool {
-    name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        && name.starts_with(|first: char| !first.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ fn read_placeholder(node: &Node<'_>) -> Result<String, Problem> {
 }
 
 /// Kind and number of a text that is one placeholder and nothing more.
-fn placeholder_parts(text: &str) -> Option<(&str, u32)> {
+pub(crate) fn placeholder_parts(text: &str) -> Option<(&str, u32)> {
     match split_placeholders(text)[..] {
         [("", Some((kind, number)))] => Some((kind, number.parse().ok()?)),
         _ => None,

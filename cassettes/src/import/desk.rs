@@ -16,7 +16,7 @@ use super::{
     scrubbed,
     text::Text,
 };
-use crate::Cassette;
+use crate::{Cassette, format::Redaction};
 
 pub(super) struct Desk<'o> {
     options: &'o Options,
@@ -128,7 +128,7 @@ impl<'o> Desk<'o> {
     }
 
     pub(super) fn close(self, format: Format) -> Imported {
-        let (exchanges, found) = scrubbed(self.exchanges);
+        let (exchanges, found, unscrubbable) = scrubbed(self.exchanges);
         let mut policy = self.policy.unwrap_or_else(|| format.policy());
         if let Some(compare) = self.options.compare {
             let chosen = Policy { compare, ..policy.unwrap_or_default() };
@@ -136,9 +136,9 @@ impl<'o> Desk<'o> {
         }
         Imported {
             format,
-            cassette: Cassette { redaction: None, policy, exchanges },
+            cassette: Cassette { redaction: Some(Redaction::new()), policy, exchanges },
             repairs: self.repairs.into_iter().collect(),
-            skipped: self.skipped,
+            skipped: self.skipped.into_iter().chain(unscrubbable).collect(),
             found,
         }
     }

@@ -125,6 +125,19 @@ pub(super) fn kinds_in(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Where placeholders stand in a text that need not be UTF-8.
+pub(super) fn spans(text: &[u8]) -> Vec<std::ops::Range<usize>> {
+    let mut found = Vec::new();
+    for start in memchr::memmem::find_iter(text, OPEN) {
+        let rest = &text[start..text.len().min(start + LONGEST)];
+        let end = memchr::memmem::find(rest, CLOSE.as_bytes()).map(|end| end + CLOSE.len());
+        if let Some(end) = end.filter(|end| std::str::from_utf8(&rest[..*end]).is_ok_and(is_placeholder)) {
+            found.push(start..start + end);
+        }
+    }
+    found
+}
+
 fn kind_of(text: &str) -> Option<&str> {
     let (kind, number) = text.strip_prefix(OPEN)?.strip_suffix(CLOSE)?.split_once(':')?;
     let kind_is_plain = !kind.is_empty() && kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
@@ -134,6 +147,8 @@ fn kind_of(text: &str) -> Option<&str> {
 
 const OPEN: &str = "{{redacted:";
 const CLOSE: &str = "}}";
+/// No placeholder has a longer name and number.
+const LONGEST: usize = 128;
 
 #[cfg(test)]
 mod tests {

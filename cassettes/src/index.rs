@@ -5,7 +5,12 @@ use std::{collections::HashMap, sync::OnceLock, thread};
 use exchange::{Content, Exchange, Peer, Piece, Request};
 use matchers::{Canonical, Key, Policy};
 
-use crate::{format::Cassette, rebind::uuids_in, scrub::Scrubbed};
+use crate::{
+    disguise::{StandIn, stand_ins},
+    format::Cassette,
+    rebind::uuids_in,
+    scrub::Scrubbed,
+};
 
 #[derive(Debug)]
 pub struct Index {
@@ -14,6 +19,7 @@ pub struct Index {
     queues: HashMap<Route, Vec<u32>>,
     policy: Policy,
     has_omitted: bool,
+    stand_ins: Vec<StandIn>,
     makers: OnceLock<HashMap<String, Peer>>,
 }
 
@@ -27,6 +33,7 @@ pub enum Route {
 impl Index {
     /// `default` holds where the cassette does not carry its own policy.
     pub fn new(cassette: Cassette, default: &Policy) -> Self {
+        let stand_ins = stand_ins(&cassette);
         let policy = cassette.policy.unwrap_or_else(|| default.clone());
         let exchanges = cassette.exchanges;
         let canonicals = canonicals(&exchanges, &policy);
@@ -39,7 +46,7 @@ impl Index {
             }
         }
         let has_omitted = exchanges.iter().any(|e| matches!(e.request.body.content, Content::Omitted { .. }));
-        Self { exchanges, canonicals, queues, policy, has_omitted, makers: OnceLock::new() }
+        Self { exchanges, canonicals, queues, policy, has_omitted, stand_ins, makers: OnceLock::new() }
     }
 
     pub fn len(&self) -> usize {
@@ -61,6 +68,11 @@ impl Index {
 
     pub fn exchanges(&self) -> &[Scrubbed<Exchange>] {
         &self.exchanges
+    }
+
+    /// What a client of the cassette may send where a secret stood.
+    pub fn stand_ins(&self) -> &[StandIn] {
+        &self.stand_ins
     }
 
     /// Whether a request's body was too large to keep.

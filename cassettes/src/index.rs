@@ -7,7 +7,7 @@ use matchers::{Canonical, Key, Policy};
 
 use crate::{
     disguise::{StandIn, stand_ins},
-    format::Cassette,
+    format::{Cassette, Redaction},
     rebind::uuids_in,
     scrub::Scrubbed,
 };
@@ -17,6 +17,7 @@ pub struct Index {
     exchanges: Vec<Scrubbed<Exchange>>,
     canonicals: Vec<Canonical>,
     queues: HashMap<Route, Vec<u32>>,
+    redaction: Option<Redaction>,
     policy: Policy,
     has_omitted: bool,
     stand_ins: Vec<StandIn>,
@@ -35,7 +36,7 @@ impl Index {
     pub fn new(cassette: Cassette, default: &Policy) -> Self {
         let stand_ins = stand_ins(&cassette);
         let policy = cassette.policy.unwrap_or_else(|| default.clone());
-        let exchanges = cassette.exchanges;
+        let (redaction, exchanges) = (cassette.redaction, cassette.exchanges);
         let canonicals = canonicals(&exchanges, &policy);
         let mut queues: HashMap<Route, Vec<u32>> = HashMap::with_capacity(exchanges.len() * 2);
         for (place, canonical) in (0u32..).zip(&canonicals) {
@@ -46,7 +47,16 @@ impl Index {
             }
         }
         let has_omitted = exchanges.iter().any(|e| matches!(e.request.body.content, Content::Omitted { .. }));
-        Self { exchanges, canonicals, queues, policy, has_omitted, stand_ins, makers: OnceLock::new() }
+        Self {
+            exchanges,
+            canonicals,
+            queues,
+            redaction,
+            policy,
+            has_omitted,
+            stand_ins,
+            makers: OnceLock::new(),
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -64,6 +74,11 @@ impl Index {
 
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// How the cassette says that it was scrubbed.
+    pub fn redaction(&self) -> Option<&Redaction> {
+        self.redaction.as_ref()
     }
 
     pub fn exchanges(&self) -> &[Scrubbed<Exchange>] {

@@ -13,6 +13,7 @@ pub mod merge;
 pub mod plan;
 pub mod player;
 mod rebind;
+pub mod rule_hits;
 pub mod scrub;
 pub mod store;
 mod text;

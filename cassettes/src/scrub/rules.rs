@@ -324,6 +324,13 @@ impl std::fmt::Display for EnvGlob {
     }
 }
 
+impl Rule<'_> {
+    /// Whether this is a rule about that key of a query or a form.
+    pub(crate) fn names_query(&self, key: &str) -> bool {
+        matches!(self, Self::Query(named) if normalized(named) == normalized(key))
+    }
+}
+
 /// What stands behind `redact.` or `keep.`, and what the rule says.
 impl std::fmt::Display for Rule<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -22,6 +22,7 @@ mod places;
 mod proxy_command;
 mod reverse;
 mod run;
+mod scan;
 mod show;
 mod size;
 mod status;
@@ -148,6 +149,7 @@ fn run(cli: args::Cli) -> Result<Exit, Failure> {
         Command::Ctl(a) => ctl::run(&a),
         Command::Env(a) => proxy_command::print_env(a.port, a.format),
         Command::Show(a) => show::show(&a.cassette, a.exchange),
+        Command::Scan(a) => scan::run(&a),
         Command::Diff(a) => diff::diff(&a.a, &a.b),
         Command::Export(a) => export::export(&a),
         Command::Import(a) => import::import(&a),

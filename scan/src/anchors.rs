@@ -1,23 +1,29 @@
 //! The texts that are looked for, all at once; what they mean is for the rules to say.
 
-use std::sync::LazyLock;
+use std::{ops::Range, sync::LazyLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
 use crate::{detect::Rule, shapes::SHAPES};
 
-/// Hands on every anchor with its place. Overlapping ones too: `sk-` starts `sk-ant-`.
-pub(crate) fn each(text: &[u8], mut hand: impl FnMut(Rule, usize, usize)) {
-    for found in ANCHORS.automaton.find_overlapping_iter(text) {
-        let number = found.pattern().as_usize();
-        let rule = ANCHORS.rules[number];
-        // The search folds case, and the prefixes of tokens do not.
-        if let Rule::Shape(shape) = rule
-            && &text[found.range()] != SHAPES[shape].prefix.as_bytes()
-        {
-            continue;
+/// Hands on every anchor in the `parts` with its place: the longest, where one starts with another.
+pub(crate) fn each(text: &[u8], parts: &[Range<usize>], mut hand: impl FnMut(Rule, usize, usize)) {
+    for part in parts {
+        for found in ANCHORS.automaton.find_iter(Input::new(text).range(part.clone())) {
+            let rule = ANCHORS.rules[found.pattern().as_usize()];
+            // The search folds case, and the prefixes of tokens do not.
+            let is_other_case = match rule {
+                Rule::Shape(shape) => &text[found.range()] != SHAPES[shape].prefix.as_bytes(),
+                _ => false,
+            };
+            if !is_other_case {
+                hand(rule, found.start(), found.end());
+            }
+            // The one prefix that is a name too.
+            if matches!(rule, Rule::Shape(_)) && text[found.range()].eq_ignore_ascii_case(b"secret_") {
+                hand(Rule::Name, found.start(), found.end());
+            }
         }
-        hand(rule, found.start(), found.end());
     }
 }
 
@@ -31,7 +37,7 @@ static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
     let all: Vec<(&str, Rule)> = shapes.chain(OTHERS.iter().copied()).collect();
     let automaton = AhoCorasick::builder()
         .ascii_case_insensitive(true)
-        .match_kind(MatchKind::Standard)
+        .match_kind(MatchKind::LeftmostLongest)
         .kind(Some(AhoCorasickKind::DFA))
         .build(all.iter().map(|(text, _)| text))
         .expect("a few hundred short texts fit an automaton");
@@ -52,6 +58,8 @@ const OTHERS: &[(&str, Rule)] = &[
     ("://", Rule::Userinfo),
     ("authorization", Rule::Name),
     ("cookie", Rule::Name),
+    ("__cf_bm=", Rule::Name),
+    ("_cfuvid=", Rule::Name),
     ("password", Rule::Name),
     ("passwd", Rule::Name),
     ("passphrase", Rule::Name),

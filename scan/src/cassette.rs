@@ -3,7 +3,8 @@
 /// Cassettes carry a `redaction:` mapping at their top, from the scrubber that wrote them.
 pub(crate) fn is_unscrubbed(bytes: &[u8]) -> bool {
     let mut is_cassette = false;
-    for line in bytes.split(|b| *b == b'\n') {
+    let head = &bytes[..bytes.len().min(HEAD)];
+    for line in head.split(|b| *b == b'\n') {
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         if let Some(version) = line.strip_prefix(b"wiretape:") {
             let version = version.trim_ascii_start();
@@ -18,6 +19,9 @@ pub(crate) fn is_unscrubbed(bytes: &[u8]) -> bool {
     }
     is_cassette
 }
+
+/// More than may stand above the exchanges.
+const HEAD: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {

@@ -4,29 +4,28 @@ use std::ops::Range;
 
 use crate::worth::is_random;
 
-/// Where the first live value of a `Cookie` header stands in `header`.
-pub(crate) fn in_request(header: &[u8]) -> Option<Range<usize>> {
+/// Where the live values of a `Cookie` header stand in `header`.
+pub(crate) fn in_request(header: &[u8]) -> Vec<Range<usize>> {
     let mut at = 0;
+    let mut found = Vec::new();
     for pair in header.split(|b| *b == b';') {
-        if let Some(value) = live(pair, at) {
-            return Some(value);
-        }
+        found.extend(live(pair, at));
         at += pair.len() + 1;
     }
-    None
+    found
 }
 
 /// In a `Set-Cookie` header only the first pair is the cookie.
-pub(crate) fn in_response(header: &[u8]) -> Option<Range<usize>> {
-    live(header.split(|b| *b == b';').next()?, 0)
+pub(crate) fn in_response(header: &[u8]) -> Vec<Range<usize>> {
+    header.split(|b| *b == b';').next().and_then(|pair| live(pair, 0)).into_iter().collect()
 }
 
 fn live(pair: &[u8], at: usize) -> Option<Range<usize>> {
     let equals = pair.iter().position(|b| *b == b'=')?;
     let value = pair[equals + 1..].trim_ascii();
     let start = at + equals + 1;
-    let lead = pair[equals + 1..].iter().take_while(|b| **b == b' ').count();
-    let is_live = value.len() >= LEAST && is_random(value) && !value.contains(&b' ');
+    let lead = pair[equals + 1..].iter().take_while(|b| b.is_ascii_whitespace()).count();
+    let is_live = value.len() >= LEAST && is_random(value) && !value.iter().any(u8::is_ascii_whitespace);
     is_live.then(|| start + lead..start + lead + value.len())
 }
 

@@ -4,7 +4,7 @@ use crate::{
     alphabet::Alphabet,
     detect::{Certainty, Hit},
     encoded,
-    worth::{is_password, is_placeholder, is_random, is_stand_in},
+    worth::{is_password, is_random, is_stand_in},
 };
 
 /// `-----BEGIN … PRIVATE KEY-----` with something of a key behind it.
@@ -120,7 +120,7 @@ fn token_at(text: &[u8], start: usize) -> &[u8] {
 /// A value under a name that says it is a secret.
 pub(crate) fn is_secret_value(value: &[u8], least: usize) -> bool {
     let is_part = |b: &u8| b.is_ascii_graphic();
-    value.len() >= least && value.iter().all(is_part) && !is_placeholder(value) && is_random(value)
+    value.len() >= least && value.iter().all(is_part) && is_random(value)
 }
 
 pub(crate) fn hit(start: usize, end: usize, kind: &'static str, certainty: Certainty) -> Hit {

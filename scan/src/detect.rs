@@ -1,5 +1,7 @@
 //! One pass over one view: every anchor in it is handed to the rule it belongs to.
 
+use std::ops::Range;
+
 use crate::{anchors, credentials, keyed, tokens, urls};
 
 /// A secret in a view.
@@ -40,11 +42,12 @@ pub(crate) enum Rule {
     Name,
 }
 
-pub(crate) fn detect(text: &[u8]) -> Vec<Hit> {
+/// Looks for what starts in the `parts` of a text.
+pub(crate) fn detect(text: &[u8], parts: &[Range<usize>]) -> Vec<Hit> {
     let mut hits = Vec::new();
     let mut names = keyed::Names::default();
     let mut keys = credentials::Keys::default();
-    anchors::each(text, |rule, start, end| match rule {
+    anchors::each(text, parts, |rule, start, end| match rule {
         Rule::Shape(number) => tokens::shape(text, start, number, &mut hits),
         Rule::Jwt => hits.extend(tokens::jwt(text, start)),
         Rule::AzureSecret => hits.extend(tokens::azure_secret(text, start)),

@@ -47,13 +47,22 @@ fn decode(
 ) {
     let is_hex = lines.iter().all(|line| text[line.clone()].iter().all(u8::is_ascii_hexdigit));
     let layer = if is_hex && all >= LEAST_HEX { Layer::Hex } else { Layer::Base64 };
+    let is_short = all <= MOST_SHIFTED;
     // Text of the same alphabet may stand before a code, and then it does not start where the run does.
     let shifts = match layer {
         Layer::Hex => 1 + all % 2,
-        _ if all <= MOST_SHIFTED => 4,
+        _ if is_short => 4,
         _ => 1,
     };
     for shift in 0..shifts {
+        // Most short runs are words and paths: only those that decode to text, or to a packed one, are decoded.
+        let first = &text[lines[0].clone()];
+        if layer == Layer::Base64
+            && is_short
+            && !(is_text_shifted(first, shift) || shift == 0 && may_be_packed(first))
+        {
+            continue;
+        }
         let mut decoder = Decoder::new(layer, all);
         let mut pieces = Vec::with_capacity(lines.len());
         let mut skip = shift;
@@ -67,6 +76,32 @@ fn decode(
         }
         hand(decoder.out, pieces, layer);
     }
+}
+
+/// Whether ASCII could be what this decodes to, judged by the highest bit of some bytes at the start and in the middle.
+fn is_text_shifted(run: &[u8], shift: usize) -> bool {
+    let is_ascii = |quad: &[u8]| {
+        let value = |i: usize| BASE64[usize::from(quad[i])];
+        // The highest bits of the three bytes that four characters hold.
+        value(0) & 0x20 == 0 && value(1) & 0x08 == 0 && value(2) & 0x02 == 0
+    };
+    let quads = run.get(shift..).unwrap_or_default();
+    let middle = &quads[quads.len() / 8 * 4..];
+    [quads, middle].iter().any(|part| {
+        let sample = part.chunks_exact(4).take(SAMPLE);
+        let all = sample.len();
+        let ascii = sample.filter(|quad| is_ascii(quad)).count();
+        all > 0 && ascii * 5 >= all * 3
+    })
+}
+
+/// By the characters that the first bytes of gzip, zstd, zlib and zip are written with; deflate alone has none, and
+/// is looked for only in what looks random.
+fn may_be_packed(run: &[u8]) -> bool {
+    let starts = [&b"H4sI"[..], b"KLUv", b"eJ", b"eN", b"eA", b"eF", b"UEsD"];
+    let has = |is: fn(&u8) -> bool| run.iter().any(is);
+    let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    starts.iter().any(|start| run.starts_with(start)) || (run.len() >= LEAST_DEFLATED && is_mixed)
 }
 
 struct Decoder {
@@ -112,7 +147,9 @@ fn next_run(text: &[u8], mut at: usize) -> Option<usize> {
         if is_coded(*text.get(probe)?) {
             let back = text[at..probe].iter().rev().take_while(|b| is_coded(**b)).count();
             let start = probe - back;
-            if start == at || text[start..].iter().take(LEAST).filter(|b| is_coded(**b)).count() == LEAST {
+            if start == at
+                || text.get(start..start + LEAST).is_some_and(|run| run.iter().all(|b| is_coded(*b)))
+            {
                 return Some(start);
             }
             at = run_end(text, probe);
@@ -182,4 +219,7 @@ const LEAST_HEX: usize = 32;
 /// Lines of wrapped base64 are not shorter, but for the last.
 const LEAST_LINE: usize = 40;
 const MOST_SHIFTED: usize = 2048;
+/// Groups of four characters.
+const SAMPLE: usize = 16;
+const LEAST_DEFLATED: usize = 64;
 const MOST_INDENT: usize = 200;

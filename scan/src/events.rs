@@ -15,12 +15,15 @@ use crate::{
 /// The joined texts that have more than one piece.
 pub(crate) fn joined(text: &[u8]) -> Vec<(Vec<u8>, Vec<Piece>)> {
     let mut done = Vec::new();
+    let mut frames = memmem::find_iter(text, b"data: ").peekable();
     let mut body = Body::default();
     let mut start = 0;
     while start < text.len() {
         let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |length| start + length);
-        match line(text, start..end) {
-            Line::Payload(payload) => body.take(text, payload),
+        while frames.next_if(|at| *at < start).is_some() {}
+        let frame = frames.peek().copied().filter(|at| *at < end.min(start + MOST_OPENING));
+        match line(text, start..end, frame) {
+            Line::Payload(payload) => body.take(payload),
             Line::Speaker(name) => body.speaker = json::mixed(0, &text[name]),
             Line::Between => {}
             Line::Other => body.end(text, &mut done),
@@ -39,7 +42,7 @@ enum Line {
     Other,
 }
 
-fn line(text: &[u8], range: Range<usize>) -> Line {
+fn line(text: &[u8], range: Range<usize>, frame: Option<usize>) -> Line {
     let whole = &text[range.clone()];
     let from = |rest: &[u8]| {
         let rest = rest.trim_ascii_end();
@@ -78,11 +81,8 @@ fn line(text: &[u8], range: Range<usize>) -> Line {
         return inner(text, from(rest));
     }
     // The first event of a body that is a string of its own stands behind the opening quote.
-    let opening = &whole[..whole.len().min(MOST_OPENING)];
-    match memmem::find(opening, b"data: ") {
-        Some(at) if at > 0 && matches!(whole[at - 1], b'"' | b'\'' | b' ') => {
-            inner(text, range.start + at..range.end)
-        }
+    match frame.filter(|at| *at > range.start) {
+        Some(at) if matches!(text[at - 1], b'"' | b'\'' | b' ') => inner(text, at..range.end),
         _ => Line::Other,
     }
 }
@@ -100,53 +100,61 @@ fn inner(text: &[u8], range: Range<usize>) -> Line {
     }
 }
 
-/// What consecutive events said, by path.
+/// The payloads of consecutive events, with who said them.
 #[derive(Default)]
 struct Body {
-    strands: HashMap<Path, Vec<Range<usize>>>,
-    /// In the order they were first seen: a hash has none.
-    order: Vec<Path>,
+    payloads: Vec<(Path, Range<usize>)>,
     speaker: Path,
-    events: usize,
 }
 
 impl Body {
-    fn take(&mut self, text: &[u8], payload: Range<usize>) {
-        self.events += 1;
+    fn take(&mut self, payload: Range<usize>) {
+        self.payloads.push((self.speaker, payload));
+    }
+
+    fn end(&mut self, text: &[u8], done: &mut Vec<(Vec<u8>, Vec<Piece>)>) {
+        if self.payloads.len() > 1 {
+            let mut strands = Strands::default();
+            for (speaker, payload) in &self.payloads {
+                strands.take(text, *speaker, payload.clone());
+            }
+            let whole =
+                strands.all.into_iter().filter(|strand| strand.len() > 1 && !is_constant(text, strand));
+            done.extend(whole.map(|strand| join(text, &strand)));
+        }
+        self.payloads.clear();
+        self.speaker = 0;
+    }
+}
+
+/// What the events of a body said, by path.
+#[derive(Default)]
+struct Strands {
+    by_path: HashMap<Path, usize>,
+    /// In the order they were first seen: a hash has none.
+    all: Vec<Vec<Range<usize>>>,
+}
+
+impl Strands {
+    fn take(&mut self, text: &[u8], speaker: Path, payload: Range<usize>) {
         let piece = &text[payload.clone()];
         let lead = piece.iter().take(4).take_while(|b| matches!(b, b'[' | b',' | b' ')).count();
-        let is_json = piece.get(lead) == Some(&b'{');
-        if !is_json {
-            return self.add(self.speaker, payload);
+        if piece.get(lead) != Some(&b'{') {
+            return self.add(speaker, payload);
         }
         let start = payload.start + lead;
-        let speaker = self.speaker;
         json::strings(&text[start..payload.end], !speaker, |path, leaf| {
             self.add(path, start + leaf.start..start + leaf.end);
         });
     }
 
     fn add(&mut self, path: Path, range: Range<usize>) {
-        let strand = self.strands.entry(path).or_insert_with(|| {
-            self.order.push(path);
-            Vec::new()
-        });
+        let number = *self.by_path.entry(path).or_insert(self.all.len());
+        if number == self.all.len() {
+            self.all.push(Vec::new());
+        }
         if !range.is_empty() {
-            strand.push(range);
-        }
-    }
-
-    fn end(&mut self, text: &[u8], done: &mut Vec<(Vec<u8>, Vec<Piece>)>) {
-        if self.events > 1 {
-            for path in &self.order {
-                let strand = &self.strands[path];
-                if strand.len() > 1 && !is_constant(text, strand) {
-                    done.push(join(text, strand));
-                }
-            }
-        }
-        if self.events > 0 {
-            *self = Self::default();
+            self.all[number].push(range);
         }
     }
 }

@@ -3,12 +3,14 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
+
 use crate::{
     cookies,
     credentials::{authorization, hit, is_secret_value},
     detect::{Certainty, Hit},
     names::{self, Class},
-    worth::{entropy, is_password, is_placeholder},
+    worth::{entropy, is_evident, is_password},
 };
 
 /// The names of one view; each is judged once, however many anchors it has.
@@ -32,7 +34,14 @@ impl Names {
         // A header may stand several times, as a list.
         for _ in 0..MOST_VALUES {
             let Some(value) = value_at(text, at, at == name.end, is_header) else { return };
-            hits.extend(judge(text, &name, value.range.clone(), value.is_quoted, class));
+            let at_value = value.range.clone();
+            match class {
+                Class::Cookies => cookie_hits(cookies::in_request(&text[at_value.clone()]), &at_value, hits),
+                Class::SetCookie => {
+                    cookie_hits(cookies::in_response(&text[at_value.clone()]), &at_value, hits)
+                }
+                _ => hits.extend(judge(text, &name, at_value, value.is_quoted, class)),
+            }
             at = value.range.end;
             if !value.is_listed {
                 return;
@@ -46,30 +55,31 @@ fn judge(text: &[u8], name: &Range<usize>, at: Range<usize>, is_quoted: bool, cl
     let found = |is_live: bool, kind| is_live.then(|| hit(at.start, at.end, kind, Certainty::Context));
     match class {
         Class::Authorization => authorization(text, at.start, at.end),
-        Class::Cookies | Class::SetCookie => {
-            let live = if class == Class::Cookies {
-                cookies::in_request(value)
-            } else {
-                cookies::in_response(value)
-            };
-            live.map(|part| hit(at.start + part.start, at.start + part.end, "cookie", Certainty::Context))
-        }
-        Class::Account => found(value.len() >= 8 && !is_placeholder(value), "account_id"),
+        Class::Account => found(!is_evident(value) && memmem::find(value, b"test").is_none(), "account_id"),
         Class::Password => {
             let is_chosen = is_password(value) && !value.contains(&b' ') && !is_code(value, is_quoted);
             found(is_chosen, "password")
         }
         Class::Credential => found(is_secret_value(value, 12), "credential"),
+        Class::Cookie => found(is_secret_value(value, 16), "cookie"),
         Class::Vague => found(is_secret_value(value, 16) && entropy(value) > 3.0, "credential"),
         Class::Query => {
             let least = if name.len() <= 4 { 20 } else { 12 };
             found(is_secret_value(value, least), "url_credential")
         }
+        Class::Cookies | Class::SetCookie => None,
         Class::Suspect => {
             let is_odd = is_secret_value(value, 24) && entropy(value) > 3.5;
             is_odd.then(|| hit(at.start, at.end, "high_entropy", Certainty::Doubt))
         }
     }
+}
+
+fn cookie_hits(live: Vec<Range<usize>>, value: &Range<usize>, hits: &mut Vec<Hit>) {
+    let at = |part: Range<usize>| {
+        hit(value.start + part.start, value.start + part.end, "cookie", Certainty::Context)
+    };
+    hits.extend(live.into_iter().map(at));
 }
 
 /// An expression in place of a value.
@@ -128,10 +138,32 @@ fn value_at(text: &[u8], mut at: usize, is_first: bool, is_header: bool) -> Opti
         }
     };
     let length = rest.iter().position(is_end).unwrap_or(rest.len());
-    let range = start..start + length;
+    let mut range = start..start + length;
+    if is_header && quote.is_none() {
+        range.end = past_folded_lines(text, range.end);
+    }
     // A bare word before a colon is the next name.
     let is_name = quote.is_none() && !is_header && text[range.clone()].ends_with(b":");
     (!is_name).then_some(Value { range, is_quoted: quote.is_some(), is_listed })
+}
+
+/// A long item of a YAML list goes on in lines of its own, which name nothing.
+fn past_folded_lines(text: &[u8], mut at: usize) -> usize {
+    for _ in 0..MOST_FOLDED {
+        let Some(rest) = text.get(at + 1..) else { break };
+        let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
+        let words = line.trim_ascii();
+        let is_folded = text[at] == b'\n'
+            && !words.is_empty()
+            && !words.starts_with(b"-")
+            && !words.ends_with(b":")
+            && memmem::find(words, b": ").is_none();
+        if !is_folded {
+            break;
+        }
+        at += 1 + line.len();
+    }
+    at
 }
 
 /// Past `: `, `=`, `": "`, `", "value": "` and the like.
@@ -185,3 +217,4 @@ const MOST_NAME: usize = 64;
 const MOST_GAP: usize = 200;
 const MOST_VALUE: usize = 4096;
 const MOST_VALUES: usize = 64;
+const MOST_FOLDED: usize = 8;

@@ -28,7 +28,7 @@ pub(crate) fn unpack(bytes: &[u8], search: &mut Search) -> Option<(Vec<u8>, Laye
 
 /// Deflate without a header says nothing of itself: it is tried on short values that are not text.
 pub(crate) fn inflate(bytes: &[u8], search: &mut Search) -> Option<(Vec<u8>, Layer)> {
-    if bytes.len() < 16 || bytes.len() > MOST_TRIED {
+    if bytes.len() < 32 || bytes.len() > MOST_TRIED {
         return None;
     }
     let text = read(DeflateDecoder::new(bytes), search)?;

@@ -4,33 +4,55 @@ use memchr::memchr3_iter;
 
 use crate::{report::Layer, view::Escape};
 
-/// The text without its outermost escapes; `None` if it has none.
+/// The text without its outermost escapes; `None` if it has none. Where they are few, only what stands around them.
 pub(crate) fn unescape(text: &[u8]) -> Option<(Vec<u8>, Vec<Escape>)> {
-    let mut out: Vec<u8> = Vec::new();
-    let mut escapes = Vec::new();
+    let mut view = Unescaped::default();
     let mut done = 0;
     for at in memchr3_iter(b'\\', b'%', b'&', text) {
         if at < done {
             continue;
         }
         let Some((made, taken, layer)) = one(&text[at..]) else { continue };
-        out.extend_from_slice(&text[done..at]);
-        let start = out.len();
-        match made {
-            Made::Nothing => {}
-            Made::Byte(byte) => out.push(byte),
-            Made::Char(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-        }
+        view.copy(text, done, at);
+        view.put(made, at, taken, Some(layer));
         done = at + taken;
-        let (Ok(out_at), Ok(source)) = (u32::try_from(start), u32::try_from(at)) else { break };
-        let made = (out.len() - start) as u8;
-        escapes.push(Escape { out: out_at, source, made, taken: taken as u8, layer });
     }
-    if escapes.is_empty() {
+    if view.escapes.is_empty() {
         return None;
     }
-    out.extend_from_slice(&text[done..]);
-    Some((out, escapes))
+    view.out.extend_from_slice(&text[done..text.len().min(done + BEHIND)]);
+    Some((view.out, view.escapes))
+}
+
+#[derive(Default)]
+struct Unescaped {
+    out: Vec<u8>,
+    escapes: Vec<Escape>,
+}
+
+impl Unescaped {
+    /// What stands between two escapes, but for the middle of a long stretch.
+    fn copy(&mut self, text: &[u8], from: usize, to: usize) {
+        let (behind, before) = (if self.escapes.is_empty() { 0 } else { BEHIND }, BEFORE);
+        if to - from <= behind + before {
+            self.out.extend_from_slice(&text[from..to]);
+            return;
+        }
+        self.out.extend_from_slice(&text[from..from + behind]);
+        self.put(Made::Byte(b'\n'), from + behind, to - before - from - behind, None);
+        self.out.extend_from_slice(&text[to - before..to]);
+    }
+
+    fn put(&mut self, made: Made, at: usize, taken: usize, layer: Option<Layer>) {
+        let start = self.out.len();
+        match made {
+            Made::Nothing => {}
+            Made::Byte(byte) => self.out.push(byte),
+            Made::Char(c) => self.out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+        let made = self.out.len() - start;
+        self.escapes.push(Escape { out: start, source: at, made, taken, layer });
+    }
 }
 
 enum Made {
@@ -105,6 +127,10 @@ fn hex(digits: &[u8]) -> Option<u32> {
     })
 }
 
+/// A secret, a name and its value, or a line fit into it.
+const BEFORE: usize = 4096;
+const BEHIND: usize = 4096;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +145,14 @@ mod tests {
         assert_eq!(text("%61%2Fb%zz"), "a/b%zz");
         assert_eq!(text("&#97;&#x62;&amp;&lt;&nothing;"), "ab&<&nothing;");
         assert_eq!(text("ab\\\n      cd"), "abcd");
+    }
+
+    #[test]
+    fn what_is_far_from_every_escape_is_left_out() {
+        let text = ["a".repeat(10_000), "b".repeat(20_000)].join("%41");
+        let (out, escapes) = unescape(text.as_bytes()).unwrap();
+        assert_eq!(out, [&b"\n"[..], &[b'a'; BEFORE], b"A", &[b'b'; BEHIND]].concat());
+        assert_eq!((escapes[1].out, escapes[1].source), (BEFORE + 1, 10_000));
     }
 
     #[test]

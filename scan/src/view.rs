@@ -1,6 +1,6 @@
 //! A file as it looks through its encodings: every view knows how its bytes lead back to the file.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use crate::{
     detect::{self, Certainty},
@@ -43,11 +43,12 @@ pub(crate) struct Piece {
 /// The bytes at `out` were made of an escape at `source`; behind it all is as it was, up to the next one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Escape {
-    pub(crate) out: u32,
-    pub(crate) source: u32,
-    pub(crate) made: u8,
-    pub(crate) taken: u8,
-    pub(crate) layer: Layer,
+    pub(crate) out: usize,
+    pub(crate) source: usize,
+    pub(crate) made: usize,
+    pub(crate) taken: usize,
+    /// `None` for a stretch without escapes that was left out.
+    pub(crate) layer: Option<Layer>,
 }
 
 /// A secret in the file.
@@ -123,9 +124,12 @@ impl<'a> View<'a> {
             |start, end| self.is_new(start, end),
             |bytes, pieces, layer| {
                 let view = View::made(self, bytes, Way::Coded { pieces, layer });
-                match is_text(&view.bytes) || packed::is_packed(&view.bytes) {
-                    true => view.look(search),
-                    false => view.detect(search),
+                if is_text(&view.bytes) || packed::is_packed(&view.bytes) {
+                    view.look(search);
+                } else if let Some((inflated, layer)) = packed::inflate(&view.bytes, search) {
+                    View::made(&view, inflated, Way::Packed { start: 0, layer }).look(search);
+                } else {
+                    view.detect(search);
                 }
             },
         );
@@ -140,16 +144,12 @@ impl<'a> View<'a> {
     fn unpack(&self, search: &mut Search) -> Option<(Vec<u8>, Layer)> {
         match &self.way {
             Way::Packed { .. } | Way::Joined(_) | Way::Unescaped(_) => None,
-            Way::Same => packed::unpack(&self.bytes, search),
-            Way::Coded { .. } => packed::unpack(&self.bytes, search).or_else(|| {
-                let is_binary = !is_text(&self.bytes);
-                is_binary.then(|| packed::inflate(&self.bytes, search)).flatten()
-            }),
+            Way::Same | Way::Coded { .. } => packed::unpack(&self.bytes, search),
         }
     }
 
     fn detect(&self, search: &mut Search) {
-        for hit in detect::detect(&self.bytes) {
+        for hit in detect::detect(&self.bytes, &self.news()) {
             // In a piece alone, it was seen in the view the pieces come from.
             if !matches!(self.way, Way::Joined(_)) || self.is_new(hit.start, hit.end) {
                 let mut through = Vec::new();
@@ -167,12 +167,28 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The parts worth a look: around escapes, where they are few. The rest was seen before they were undone.
+    fn news(&self) -> Vec<Range<usize>> {
+        let whole = 0..self.bytes.len();
+        let Way::Unescaped(escapes) = &self.way else { return vec![whole] };
+        let mut parts: Vec<Range<usize>> = Vec::new();
+        for escape in escapes {
+            let at = escape.out;
+            let part = at.saturating_sub(BEFORE_ESCAPE)..whole.end.min(at + BEHIND_ESCAPE);
+            match parts.last_mut() {
+                Some(last) if part.start <= last.end => last.end = part.end,
+                _ => parts.push(part),
+            }
+        }
+        parts
+    }
+
     /// Whether the decoding that made this view touched these bytes, or those beside them.
     fn is_new(&self, start: usize, end: usize) -> bool {
         match &self.way {
             Way::Unescaped(escapes) => {
-                let first = escapes.partition_point(|e| e.out as usize + usize::from(e.made) < start);
-                escapes.get(first).is_some_and(|e| e.out as usize <= end)
+                let first = escapes.partition_point(|e| e.out + e.made < start);
+                escapes[first..].iter().take_while(|e| e.out <= end).any(|e| e.layer.is_some())
             }
             Way::Joined(pieces) => {
                 let first = pieces.partition_point(|p| p.out <= start);
@@ -200,12 +216,12 @@ impl<'a> View<'a> {
             }
             Way::Joined(pieces) => in_piece(pieces, at),
             Way::Unescaped(escapes) => {
-                let behind = escapes.partition_point(|e| e.out as usize <= at);
+                let behind = escapes.partition_point(|e| e.out <= at);
                 let Some(escape) = behind.checked_sub(1).and_then(|i| escapes.get(i)) else { return at };
-                let (source, past) = (escape.source as usize, at - escape.out as usize);
-                match past.checked_sub(usize::from(escape.made)) {
+                let (source, past) = (escape.source, at - escape.out);
+                match past.checked_sub(escape.made) {
                     None => source,
-                    Some(past) => source + usize::from(escape.taken) + past,
+                    Some(past) => source + escape.taken + past,
                 }
             }
         }
@@ -230,9 +246,9 @@ impl<'a> View<'a> {
                 }
             }
             Way::Unescaped(escapes) => {
-                let first = escapes.partition_point(|e| e.out as usize + usize::from(e.made) < start);
-                let touched = escapes[first..].iter().take_while(|e| e.out as usize <= end);
-                let mut layers: Vec<Layer> = touched.map(|e| e.layer).collect();
+                let first = escapes.partition_point(|e| e.out + e.made < start);
+                let touched = escapes[first..].iter().take_while(|e| e.out <= end);
+                let mut layers: Vec<Layer> = touched.filter_map(|e| e.layer).collect();
                 layers.sort_unstable();
                 layers.dedup();
                 through.extend(layers);
@@ -261,3 +277,7 @@ pub(crate) fn is_text(bytes: &[u8]) -> bool {
 /// Decodings inside of decodings.
 const MOST_DEPTH: u8 = 4;
 const SAMPLE: usize = 1024;
+/// A secret with an escape inside of it starts before that.
+const BEFORE_ESCAPE: usize = 512;
+/// One with an escape before it starts right there.
+const BEHIND_ESCAPE: usize = 64;

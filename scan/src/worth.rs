@@ -1,5 +1,9 @@
 //! Whether a value can be a secret at all: not a placeholder, not a word, not a stable id.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 /// Evidently put there in place of a secret.
 pub(crate) fn is_placeholder(value: &[u8]) -> bool {
     is_stand_in(value) || is_made_of_words(value)
@@ -7,6 +11,11 @@ pub(crate) fn is_placeholder(value: &[u8]) -> bool {
 
 /// The same for what follows a known prefix: there a word needs separators, since chance writes some without.
 pub(crate) fn is_stand_in(value: &[u8]) -> bool {
+    is_evident(value) || (value.iter().any(|b| SEPARATORS.contains(b)) && is_made_of_words(value))
+}
+
+/// The same for what may itself be a word, such as the name of an account.
+pub(crate) fn is_evident(value: &[u8]) -> bool {
     let value = &value[..value.len().min(MOST_LOOKED_AT)].trim_ascii();
     let Some((first, last)) = value.first().zip(value.last()) else { return true };
     let is_wrapped =
@@ -19,30 +28,27 @@ pub(crate) fn is_stand_in(value: &[u8]) -> bool {
         || has(value, "…".as_bytes())
         || has(value, b"...")
         || (has(value, b"<") && has(value, b">"))
-        || STAND_INS.iter().any(|word| has_folded(value, word))
+        || STAND_INS.is_match(*value)
         || is_monotonous(value)
-        || (value.iter().any(|b| SEPARATORS.contains(b)) && is_made_of_words(value))
 }
 
 /// As random as what a machine makes: letters with digits or cases mixed, and no words.
 pub(crate) fn is_random(value: &[u8]) -> bool {
     let digits = value.iter().filter(|b| b.is_ascii_digit()).count();
     let letters = value.iter().filter(|b| b.is_ascii_alphabetic()).count();
-    if letters < 3 || is_placeholder(value) || entropy(value) < LEAST_ENTROPY {
+    if letters < 3 || entropy(value) < LEAST_ENTROPY {
         return false;
     }
     let digit_runs = value.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
     let digit_runs = digit_runs.filter(|run| run[0].is_ascii_digit()).count();
-    if digit_runs >= 3 && digits * 10 >= value.len() {
-        return true;
-    }
+    let has_digits = digit_runs >= 3 && digits * 10 >= value.len();
     // In words a capital or a digit starts something new every four or five letters.
     let has_lower = value.iter().any(u8::is_ascii_lowercase);
     let turns = value.windows(2).filter(|w| {
         let is_new_word = w[1].is_ascii_uppercase() && w[0].is_ascii_alphabetic();
         (is_new_word && has_lower) || (w[0].is_ascii_digit() != w[1].is_ascii_digit())
     });
-    turns.count() * 7 >= value.len() * 2
+    (has_digits || turns.count() * 7 >= value.len() * 2) && !is_placeholder(value)
 }
 
 /// A password that a person may have chosen. A plain word is as likely a description of one.
@@ -120,57 +126,20 @@ fn has(value: &[u8], part: &[u8]) -> bool {
     value.windows(part.len()).any(|window| window == part)
 }
 
-fn has_folded(value: &[u8], word: &str) -> bool {
-    value.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word.as_bytes()))
-}
+static STAND_INS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let words = AhoCorasick::builder().ascii_case_insensitive(true).build(STAND_IN_WORDS);
+    words.expect("a few dozen words fit an automaton")
+});
 
 /// Long enough that chance does not write them into a random value.
-const STAND_INS: &[&str] = &[
-    "redacted",
-    "placeholder",
-    "example",
-    "sanitized",
-    "scrubbed",
-    "filtered",
-    "censored",
-    "removed",
-    "hidden",
-    "xxxxxx",
-    "changeme",
-    "change_me",
-    "change-me",
-    "your_api",
-    "your-api",
-    "yourapi",
-    "your_key",
-    "your-key",
-    "your_token",
-    "your-token",
-    "dummykey",
-    "dummy_",
-    "dummy-",
-    "fake_",
-    "fake-",
-    "_fake",
-    "-fake",
-    "fakekey",
-    "faketoken",
-    "invalid",
-    "notreal",
-    "not-a-real",
-    "not_a_real",
-    "mock_",
-    "mock-",
-    "_mock",
-    "-mock",
-    "insert_",
-    "abcdefgh",
-    "12345678",
-    "deadbeef",
-    "obfuscated",
-    "anonymized",
-    "secret-value",
-    "secret_value",
+#[rustfmt::skip]
+const STAND_IN_WORDS: &[&str] = &[
+    "redacted", "placeholder", "example", "sanitized", "scrubbed", "filtered", "censored", "removed",
+    "hidden", "xxxxxx", "changeme", "change_me", "change-me", "your_api", "your-api", "yourapi", "your_key",
+    "your-key", "your_token", "your-token", "dummykey", "dummy_", "dummy-", "fake_", "fake-", "_fake",
+    "-fake", "fakekey", "faketoken", "invalid", "notreal", "not-a-real", "not_a_real", "mock_", "mock-",
+    "_mock", "-mock", "insert_", "abcdefgh", "12345678", "deadbeef", "obfuscated", "anonymized",
+    "secret-value", "secret_value",
 ];
 /// Between words.
 const SEPARATORS: &[u8] = b"-_. :/,";

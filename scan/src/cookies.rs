@@ -22,11 +22,10 @@ pub(crate) fn in_response(header: &[u8]) -> Vec<Range<usize>> {
 
 fn live(pair: &[u8], at: usize) -> Option<Range<usize>> {
     let equals = pair.iter().position(|b| *b == b'=')?;
-    let value = pair[equals + 1..].trim_ascii();
-    let start = at + equals + 1;
-    let lead = pair[equals + 1..].iter().take_while(|b| b.is_ascii_whitespace()).count();
-    let is_live = value.len() >= LEAST && is_random(value) && !value.iter().any(u8::is_ascii_whitespace);
-    is_live.then(|| start + lead..start + lead + value.len())
+    let value = pair[equals + 1..].trim_ascii_start();
+    let start = at + pair.len() - value.len();
+    let length = value.iter().position(u8::is_ascii_whitespace).unwrap_or(value.len());
+    (length >= LEAST && is_random(&value[..length])).then_some(start..start + length)
 }
 
 const LEAST: usize = 16;

@@ -56,7 +56,8 @@ pub(crate) fn authorization(text: &[u8], start: usize, end: usize) -> Option<Hit
     let token = token_at(text, from);
     let token = &token[..token.len().min(end.saturating_sub(from))];
     let is_live = token.len() >= 12 && is_random(token);
-    is_live.then(|| hit(from, from + token.len(), "authorization", Certainty::Context))
+    let kind = if word.eq_ignore_ascii_case(b"bearer") { "bearer_token" } else { "authorization" };
+    is_live.then(|| hit(from, from + token.len(), kind, Certainty::Context))
 }
 
 fn basic(text: &[u8], from: usize) -> Option<Hit> {

@@ -124,7 +124,9 @@ fn value_at(text: &[u8], mut at: usize, is_first: bool, is_header: bool) -> Opti
         at += spaces(text, at, b" \r\n");
     }
     let quote = text.get(at).copied().filter(|b| matches!(b, b'"' | b'\'' | b'`'));
-    let start = at + usize::from(quote.is_some());
+    let mut start = at + usize::from(quote.is_some());
+    // In a YAML string in single quotes every one of them stands twice.
+    start += usize::from(quote == Some(b'\'') && text.get(start) == Some(&b'\''));
     let rest = &text[start..text.len().min(start + MOST_VALUE)];
     let is_end = |b: &u8| match quote {
         Some(quote) => *b == quote || matches!(b, b'\n' | b'\\'),

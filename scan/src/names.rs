@@ -43,14 +43,14 @@ pub(crate) fn class(name: &[u8], is_query: bool) -> Option<Class> {
     if plain == "key" && !is_query || has(HARMLESS) || ends(HARMLESS_ENDS) {
         return None;
     }
-    if is_query && QUERY.contains(&plain) {
-        return Some(Class::Query);
-    }
     if ends(PASSWORDS) {
         return Some(Class::Password);
     }
     if ends(CREDENTIALS) {
         return Some(Class::Credential);
+    }
+    if is_query && QUERY.contains(&plain) {
+        return Some(Class::Query);
     }
     if ends(&["token", "secret", "secrets", "tokens", "credential", "credentials"]) {
         return Some(Class::Vague);

@@ -49,7 +49,7 @@ fn is_built(shape: &Shape, body: &[u8]) -> bool {
     let letters = body.iter().filter(|b| b.is_ascii_alphabetic()).count();
     match shape.prefix {
         // A bare prefix says little: the rest must be of a machine's making.
-        "sk-" | "fw_" | "hf_" | "ntn_" | "secret_" | "gsk_" | "csk-" => {
+        "sk-" | "hf_" | "ntn_" | "secret_" | "gsk_" | "csk-" => {
             letters > 0 && (digits > 1 || body.len() >= 30 && has_both_cases(body))
         }
         "lsv2_pt_" | "lsv2_sk_" => body[32] == b'_' && is_hex(&body[..32]) && is_hex(&body[33..]),
@@ -58,7 +58,7 @@ fn is_built(shape: &Shape, body: &[u8]) -> bool {
         "PMAK-" => body[24] == b'-' && is_hex(&body[..24]),
         "xapp-" => body[0].is_ascii_digit() && body[1] == b'-',
         "github_pat_" => !body.contains(&b'-'),
-        _ => digits > 0 || body.len() >= 30 || shape.body == Alphabet::Base32,
+        _ => digits > 0 || has_both_cases(body) || body.len() >= 30 || shape.body == Alphabet::Base32,
     }
 }
 
@@ -161,7 +161,7 @@ fn is_in_media(text: &[u8], start: usize, end: usize) -> bool {
     before + behind >= MEDIA
 }
 
-fn has_both_cases(body: &[u8]) -> bool {
+pub(crate) fn has_both_cases(body: &[u8]) -> bool {
     body.iter().any(u8::is_ascii_lowercase) && body.iter().any(u8::is_ascii_uppercase)
 }
 

@@ -4,6 +4,7 @@ use crate::{
     alphabet::is_word,
     credentials::hit,
     detect::{Certainty, Hit},
+    tokens::has_both_cases,
     worth::{is_password, is_random, is_stand_in},
 };
 
@@ -27,7 +28,7 @@ pub(crate) fn hook(text: &[u8], start: usize, end: usize, kind: &'static str) ->
     let path = &path[..path.iter().position(|b| !is_word(*b) && *b != b'/').unwrap_or(path.len())];
     let last = path.rsplit(|b| *b == b'/').find(|part| !part.is_empty())?;
     let parts = path.split(|b| *b == b'/').filter(|part| !part.is_empty()).count();
-    let is_whole = parts >= 2 && last.len() >= 20 && !is_stand_in(last) && is_random(last);
+    let is_whole = parts >= 2 && last.len() >= 20 && !is_stand_in(last) && has_both_cases(last);
     is_whole.then(|| hit(start, end + path.len(), kind, Certainty::Shape))
 }
 

@@ -164,7 +164,6 @@ mod tests {
             "{{redacted:openai_key:1}}",
             "sk-...",
             "OPENAI_API_KEY",
-            "chatcmpl-000001",
             "",
             "foo",
             "testapikey123",
@@ -172,6 +171,14 @@ mod tests {
         for value in stand_ins {
             assert!(is_placeholder(value.as_bytes()), "{value}");
             assert!(!is_random(value.as_bytes()), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_stable_id_is_not_random() {
+        for id in ["chatcmpl-000001", "req_000012", "msg_0000000000000000000003", "org-000001", "call_000104"]
+        {
+            assert!(!is_random(id.as_bytes()), "{id}");
         }
     }
 

@@ -17,6 +17,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     done: usize,
+    /// Where the last header ends: one inside of it is a part of its value.
+    header_end: usize,
 }
 
 impl Names {
@@ -30,6 +32,9 @@ impl Names {
             matches!(before(text, name.start), Some(b'?' | b'&' | b'#')) && text.get(name.end) == Some(&b'=');
         let Some(class) = names::class(&text[name.clone()], is_query) else { return };
         let is_header = matches!(class, Class::Authorization | Class::Cookies | Class::SetCookie);
+        if is_header && start < self.header_end {
+            return;
+        }
         let mut at = name.end;
         // A header may stand several times, as a list.
         for _ in 0..MOST_VALUES {
@@ -43,6 +48,9 @@ impl Names {
                 _ => hits.extend(judge(text, &name, at_value, value.is_quoted, class)),
             }
             at = value.range.end;
+            if is_header {
+                self.header_end = at;
+            }
             if !value.is_listed {
                 return;
             }
@@ -127,7 +135,8 @@ fn value_at(text: &[u8], mut at: usize, is_first: bool, is_header: bool) -> Opti
     let mut start = at + usize::from(quote.is_some());
     // In a YAML string in single quotes every one of them stands twice.
     start += usize::from(quote == Some(b'\'') && text.get(start) == Some(&b'\''));
-    let rest = &text[start..text.len().min(start + MOST_VALUE)];
+    let most = if quote.is_none() && !is_header { MOST_BARE } else { MOST_VALUE };
+    let rest = &text[start..text.len().min(start + most)];
     let is_end = |b: &u8| match quote {
         Some(quote) => *b == quote || matches!(b, b'\n' | b'\\'),
         None if is_header => matches!(b, b'\n' | b'\r' | b'"' | b'\''),
@@ -218,5 +227,7 @@ fn before(text: &[u8], at: usize) -> Option<u8> {
 const MOST_NAME: usize = 64;
 const MOST_GAP: usize = 200;
 const MOST_VALUE: usize = 4096;
+/// Enough to tell a secret by; the rest of a longer one adds nothing.
+const MOST_BARE: usize = 512;
 const MOST_VALUES: usize = 64;
 const MOST_FOLDED: usize = 8;

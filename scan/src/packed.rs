@@ -74,7 +74,7 @@ fn is_zlib(bytes: &[u8]) -> bool {
 /// As far as it goes: a stream that was cut off still shows what it had.
 fn read(mut packed: impl Read, search: &mut Search) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    let mut chunk = vec![0; 64 << 10];
+    let mut chunk = vec![0; 8 << 10];
     loop {
         match packed.read(&mut chunk) {
             Ok(0) => break,

@@ -105,12 +105,16 @@ impl<'a> View<'a> {
         if !search.spend(self.bytes.len()) {
             return;
         }
-        self.detect(search);
-        if self.depth > MOST_DEPTH {
+        let unpacked = if self.depth > MOST_DEPTH { None } else { self.unpack(search) };
+        // What is packed may stand unpacked in it too, where packing it gained nothing. A file may go on behind it.
+        if unpacked.is_none() || self.parent.is_none() {
+            self.detect(search);
+        }
+        if let Some((unpacked, layer)) = unpacked {
+            View::made(self, unpacked, Way::Packed { start: 0, layer }).look(search);
             return;
         }
-        if let Some((unpacked, layer)) = self.unpack(search) {
-            View::made(self, unpacked, Way::Packed { start: 0, layer }).look(search);
+        if self.depth > MOST_DEPTH {
             return;
         }
         for (start, entry) in packed::zip_entries(&self.bytes, search) {

@@ -108,14 +108,17 @@ impl Keys {
     }
 }
 
-/// The text of a token from there on.
+/// The text of a token from there on; empty where it goes on as a placeholder does.
 fn token_at(text: &[u8], start: usize) -> &[u8] {
     let rest = text.get(start..).unwrap_or_default();
     let is_part = |b: &&u8| {
         b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~' | b'+' | b'/' | b'=' | b':' | b'|')
     };
     let length = rest.iter().take(MOST_TOKEN).take_while(is_part).count();
-    &rest[..length]
+    match rest.get(length) {
+        Some(b'{' | b'<' | b'*' | b'$') => &[],
+        _ => &rest[..length],
+    }
 }
 
 /// A value under a name that says it is a secret.

@@ -96,8 +96,9 @@ impl<'a> View<'a> {
     }
 
     fn made(parent: &'a Self, bytes: Vec<u8>, way: Way) -> Self {
-        // What is unpacked lies in a code that was counted.
-        let depth = parent.depth + u8::from(!matches!(way, Way::Packed { .. }) || parent.depth == 0);
+        // What is unpacked mostly lies in a code that was counted.
+        let is_counted = matches!((&way, &parent.way), (Way::Packed { .. }, Way::Coded { .. }));
+        let depth = parent.depth + u8::from(!is_counted);
         Self { bytes: Cow::Owned(bytes), parent: Some(parent), way, depth }
     }
 
@@ -147,8 +148,8 @@ impl<'a> View<'a> {
 
     fn unpack(&self, search: &mut Search) -> Option<(Vec<u8>, Layer)> {
         match &self.way {
-            Way::Packed { .. } | Way::Joined(_) | Way::Unescaped(_) => None,
-            Way::Same | Way::Coded { .. } => packed::unpack(&self.bytes, search),
+            Way::Joined(_) | Way::Unescaped(_) => None,
+            Way::Same | Way::Coded { .. } | Way::Packed { .. } => packed::unpack(&self.bytes, search),
         }
     }
 
@@ -255,7 +256,8 @@ impl<'a> View<'a> {
                 let mut layers: Vec<Layer> = touched.filter_map(|e| e.layer).collect();
                 layers.sort_unstable();
                 layers.dedup();
-                through.extend(layers);
+                // Of one pass all are as deep; the caller turns the order round.
+                through.extend(layers.into_iter().rev());
             }
         }
         let last = self.up(end.saturating_sub(1)).max(self.up(start)) + 1;

@@ -45,6 +45,10 @@ pub const CONTEXTS: &[Context] = &[
     general("base64 for urls", |s, _| {
         format!("state={}&a=b", URL_SAFE_NO_PAD.encode(format!("q {s}"))).into()
     }),
+    general("base64, behind a path", |s, dice| {
+        let path = "abc".repeat(4)[..1 + dice.below(8)].to_owned();
+        format!("GET /{path}/{} HTTP/1.1", STANDARD.encode(s)).into()
+    }),
     general("base64, wrapped in yaml", |s, dice| {
         let padded = format!("{}\n{s}\n{}", dice.text("abc de", 90), dice.text("abc de", 90));
         let lines: Vec<String> = wrapped(&STANDARD.encode(padded), 60);

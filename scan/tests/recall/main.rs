@@ -4,12 +4,14 @@
 #![allow(clippy::unwrap_used)]
 
 mod contexts;
+mod framed;
 mod made;
 
 use std::collections::BTreeMap;
 
 use contexts::CONTEXTS;
-use made::{Dice, FRAMED, TOKENS};
+use framed::FRAMED;
+use made::{Dice, TOKENS};
 
 #[test]
 fn hardly_any_secret_is_missed_in_any_context() {

@@ -25,7 +25,9 @@ fn live(pair: &[u8], at: usize) -> Option<Range<usize>> {
     let value = pair[equals + 1..].trim_ascii_start();
     let start = at + pair.len() - value.len();
     let length = value.iter().position(u8::is_ascii_whitespace).unwrap_or(value.len());
-    (length >= LEAST && is_random(&value[..length])).then_some(start..start + length)
+    // Code that speaks of cookies has brackets; cookies have none.
+    let is_code = value[..length].iter().any(|b| b"()[]{}<>".contains(b));
+    (length >= LEAST && !is_code && is_random(&value[..length])).then_some(start..start + length)
 }
 
 const LEAST: usize = 16;

@@ -37,8 +37,10 @@ impl Names {
         }
         let mut at = name.end;
         // A header may stand several times, as a list.
+        let is_whole = matches!(before(text, name.start), Some(b'"' | b'\''));
+        let mut place = Place::Name { is_whole };
         for _ in 0..MOST_VALUES {
-            let Some(value) = value_at(text, at, at == name.end, is_header) else { return };
+            let Some(value) = value_at(text, at, place, is_header) else { return };
             let at_value = value.range.clone();
             match class {
                 Class::Cookies => cookie_hits(cookies::in_request(&text[at_value.clone()]), &at_value, hits),
@@ -48,6 +50,7 @@ impl Names {
                 _ => hits.extend(judge(text, &name, at_value, value.is_quoted, class)),
             }
             at = value.range.end;
+            place = Place::Item;
             if is_header {
                 self.header_end = at;
             }
@@ -102,11 +105,21 @@ struct Value {
     is_listed: bool,
 }
 
+/// What a value stands behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// `is_whole`: a string of its own, and not the end of one.
+    Name {
+        is_whole: bool,
+    },
+    Item,
+}
+
 /// The value behind a name, or behind an item of its list.
-fn value_at(text: &[u8], mut at: usize, is_first: bool, is_header: bool) -> Option<Value> {
+fn value_at(text: &[u8], mut at: usize, place: Place, is_header: bool) -> Option<Value> {
     let mut is_listed = false;
-    if is_first {
-        at = past_separator(text, at)?;
+    if let Place::Name { is_whole } = place {
+        at = past_separator(text, at, is_whole)?;
     } else if matches!(text.get(at), Some(b'"' | b'\'')) {
         at += 1;
     }
@@ -123,7 +136,7 @@ fn value_at(text: &[u8], mut at: usize, is_first: bool, is_header: bool) -> Opti
         if !is_listed {
             return None;
         }
-    } else if !is_first {
+    } else if place == Place::Item {
         return None;
     }
     // Block scalars start on the next line.
@@ -178,7 +191,7 @@ fn past_folded_lines(text: &[u8], mut at: usize) -> usize {
 }
 
 /// Past `: `, `=`, `": "`, `", "value": "` and the like.
-fn past_separator(text: &[u8], mut at: usize) -> Option<usize> {
+fn past_separator(text: &[u8], mut at: usize, is_whole: bool) -> Option<usize> {
     let is_quoted = matches!(text.get(at), Some(b'"' | b'\''));
     at += usize::from(is_quoted);
     if text.get(at) == Some(&b']') {
@@ -189,7 +202,7 @@ fn past_separator(text: &[u8], mut at: usize) -> Option<usize> {
         b':' => Some(at + 1),
         b'=' => Some(at + 1 + usize::from(text.get(at + 1) == Some(&b'>'))),
         // A pair of name and value, as a list or as an object.
-        b',' if is_quoted => {
+        b',' if is_quoted && is_whole => {
             let gap = 1 + spaces(text, at + 1, b" \t\r\n");
             let rest = &text[at + gap..];
             match rest.strip_prefix(b"\"value\"").or(rest.strip_prefix(b"'value'")) {

@@ -25,7 +25,7 @@ pub(crate) enum Way {
     Same,
     /// Unpacked from what starts there; nothing inside has a place of its own.
     Packed { start: usize, layer: Layer },
-    /// `width` characters for each `bytes` bytes, with line breaks between the pieces.
+    /// Decoded from runs of characters: one run, or one for each line it was wrapped into.
     Coded { pieces: Vec<Piece>, layer: Layer },
     /// Cut out of it and put together.
     Joined(Vec<Piece>),

@@ -65,6 +65,7 @@ fn what_models_and_pages_say_is_no_finding() {
         r#"{"id":"chatcmpl-000001","system_fingerprint":"fp_000001","api_key":"sk-000001"}"#.into(),
         format!("-----BEGIN PUBLIC KEY-----\n{random}\n-----END PUBLIC KEY-----\n"),
         format!(r#"{{"kty":"EC","crv":"P-256","x":"{short}{short}","y":"{short}{short}"}}"#),
+        r#"["/etc/passwd", "a/../../b1"]"#.into(),
         "vary: Authorization, Cookie, X-GitHub-OTP\n".into(),
     ] {
         is_clean(&text);

@@ -6,6 +6,7 @@ use exchange::{Content, Exchange, Peer, Piece, Request};
 use matchers::{Canonical, Key, Policy};
 
 use crate::{
+    disguise::{StandIn, stand_ins},
     format::{Cassette, Redaction},
     rebind::uuids_in,
     scrub::Scrubbed,
@@ -19,6 +20,7 @@ pub struct Index {
     redaction: Option<Redaction>,
     policy: Policy,
     has_omitted: bool,
+    stand_ins: Vec<StandIn>,
     makers: OnceLock<HashMap<String, Peer>>,
 }
 
@@ -32,6 +34,7 @@ pub enum Route {
 impl Index {
     /// `default` holds where the cassette does not carry its own policy.
     pub fn new(cassette: Cassette, default: &Policy) -> Self {
+        let stand_ins = stand_ins(&cassette);
         let policy = cassette.policy.unwrap_or_else(|| default.clone());
         let (redaction, exchanges) = (cassette.redaction, cassette.exchanges);
         let canonicals = canonicals(&exchanges, &policy);
@@ -44,7 +47,16 @@ impl Index {
             }
         }
         let has_omitted = exchanges.iter().any(|e| matches!(e.request.body.content, Content::Omitted { .. }));
-        Self { exchanges, canonicals, queues, redaction, policy, has_omitted, makers: OnceLock::new() }
+        Self {
+            exchanges,
+            canonicals,
+            queues,
+            redaction,
+            policy,
+            has_omitted,
+            stand_ins,
+            makers: OnceLock::new(),
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -71,6 +83,11 @@ impl Index {
 
     pub fn exchanges(&self) -> &[Scrubbed<Exchange>] {
         &self.exchanges
+    }
+
+    /// What a client of the cassette may send where a secret stood.
+    pub fn stand_ins(&self) -> &[StandIn] {
+        &self.stand_ins
     }
 
     /// Whether a request's body was too large to keep.

@@ -13,6 +13,7 @@ mod keys;
 mod learned;
 mod names;
 mod placeholder;
+pub(crate) mod placeholders;
 mod query;
 pub mod rules;
 mod secrets;
@@ -100,6 +101,13 @@ impl Scrubber {
         Self { kept: Arc::new(kept), ..Self::default() }
     }
 
+    /// The same for other names.
+    #[must_use]
+    pub fn and_keeping(mut self, names: &[String]) -> Self {
+        self.kept = Self::keeping(names).kept;
+        self
+    }
+
     /// The same with a project's own rules.
     #[must_use]
     pub fn with_rules(mut self, rules: Arc<Rules>) -> Self {
@@ -147,9 +155,9 @@ impl Scrubber {
         !newer.hits(text).is_empty()
     }
 
-    /// Takes over what another one learned from the same run.
-    pub fn learn_from(&mut self, other: &Self) {
-        for value in other.secrets.learned.since(0) {
+    /// Takes over what a clone has learned beyond the first `known` values.
+    pub fn learn_from(&mut self, other: &Self, known: usize) {
+        for value in other.secrets.learned.since(known) {
             self.secrets.learned.learn(&value.bytes, value.kind.clone());
         }
     }
@@ -169,9 +177,11 @@ impl Scrubber {
 
     /// Scrubs an exchange for what was learned after it was scrubbed, when `known` values were known.
     pub fn again(&mut self, exchange: Scrubbed<Exchange>, known: usize) -> Scrubbed<Exchange> {
-        if self.known() == known {
-            return exchange;
-        }
+        if self.known() == known { exchange } else { self.rescrub(exchange) }
+    }
+
+    /// Scrubs what was scrubbed by other rules, or by somebody who knew less.
+    pub fn rescrub(&mut self, exchange: Scrubbed<Exchange>) -> Scrubbed<Exchange> {
         exchange.map(|exchange| self.until_nothing_changes(exchange, Self::once))
     }
 

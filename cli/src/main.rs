@@ -23,6 +23,7 @@ mod places;
 mod proxy_command;
 mod reverse;
 mod run;
+mod secrets;
 mod show;
 mod size;
 mod status;

@@ -30,6 +30,7 @@ use crate::{
     config::Config,
     exit::{Exit, Failure},
     opener::Openings,
+    secrets,
     size::Size,
     status::Status,
     style,
@@ -117,6 +118,7 @@ impl Run {
         if !self.listen.ip().is_loopback() {
             eprintln!("{}everybody who can reach {} can use this proxy", style::warning(), self.listen);
         }
+        let scrubber = secrets::scrubber(config, &[]);
         let roots = if self.mode == Mode::Replay { Roots::OursOnly } else { Roots::SystemAndOurs };
         let inherited = |name: &str| std::env::var_os(name);
         let kit = match kit_dir {
@@ -134,6 +136,7 @@ impl Run {
             merge: self.merge,
             leftovers: self.leftovers,
             policy: config.policy.clone(),
+            scrubber: scrubber.clone(),
             hosts: config.hosts.clone(),
             max_body: max_body.0,
             folder: self.sessions.folder,
@@ -149,7 +152,7 @@ impl Run {
                 player,
                 journal,
                 hosts: config.hosts.clone(),
-                compared: policy.headers.clone(),
+                scrubber: scrubber.and_keeping(&policy.headers),
                 max_body: max_body.0,
                 observer,
                 log: if self.sessions.control.is_some() { KeepCalls::Latest } else { KeepCalls::None },
@@ -281,7 +284,9 @@ impl Running {
         let kept = match (&self.file, journal) {
             // Half a recording does not take the place of a whole one: the next run adds it.
             _ if summary.broken.is_some() => None,
-            (Some(file), Some(journal)) => Some(file.finish(journal, self.merge, &self.policy, None)?),
+            (Some(file), Some(journal)) => {
+                Some(file.finish(journal, self.merge, &self.policy, session.take_scrubber())?)
+            }
             _ => None,
         };
         let report = Report {

@@ -33,7 +33,11 @@ impl Scrubber {
                 "set-cookie" => self.set_cookie(&header),
                 SUBPROTOCOL => self.subprotocols(&header),
                 name if self.rules.redacts_header(name) => self.whole(&header, "rule"),
-                name if names::is_account_header(name) => self.whole(&header, "account"),
+                name if names::is_account_header(name) => {
+                    // The name of a company is nothing to look for elsewhere.
+                    let placeholder = self.placeholder("account", header.value());
+                    rebuilt(&header, &placeholder)
+                }
                 name if names::holds_urls(name) || query::is_url(header.value()) => {
                     let header = self.urls_within(&header);
                     self.value(header)

@@ -161,9 +161,15 @@ const KNOWN_PREFIXES: &[&str] =
 
 /// What such a name tells of: which request, which version, how many are left.
 const KNOWN_WORDS: &[&str] = &[
+    "amz-cf-id",
+    "amz-id",
     "cache",
+    "correlation",
     "digest",
+    "generation",
     "hash",
+    "hostname",
+    "inference",
     "limit",
     "policy",
     "request-id",

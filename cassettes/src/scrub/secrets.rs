@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
 };
 
 use super::{learned::Learned, placeholder};
@@ -12,10 +13,10 @@ use super::{learned::Learned, placeholder};
 pub(super) struct Secrets {
     pub(super) learned: Learned,
     /// The number of every secret, by its place among the learned ones or, for one too short to learn, by its bytes.
-    numbers: HashMap<(Cow<'static, str>, Vec<u8>), u32>,
+    numbers: Arc<HashMap<(Cow<'static, str>, Vec<u8>), u32>>,
     counts: HashMap<Cow<'static, str>, u32>,
     /// Which variables hold a value.
-    variables: BTreeMap<Vec<u8>, BTreeSet<String>>,
+    variables: Arc<BTreeMap<Vec<u8>, BTreeSet<String>>>,
     /// Values of variables that were met in traffic.
     met: BTreeSet<Vec<u8>>,
 }
@@ -25,7 +26,7 @@ impl Secrets {
     pub(super) fn learn_variable(&mut self, name: &str, value: &[u8], kind: Cow<'static, str>) {
         self.learned.learn(value, kind);
         if self.learned.place_of(value).is_some() {
-            self.variables.entry(value.to_vec()).or_default().insert(name.to_owned());
+            Arc::make_mut(&mut self.variables).entry(value.to_vec()).or_default().insert(name.to_owned());
         }
     }
 
@@ -39,19 +40,22 @@ impl Secrets {
         if self.variables.contains_key(secret) {
             self.met.insert(secret.to_vec());
         }
-        let number = *self.numbers.entry((kind.clone(), secret.to_vec())).or_insert_with(|| {
-            let count = self.counts.entry(kind.clone()).or_default();
+        let key = (kind, secret.to_vec());
+        // Looked up first: what is shared with other scrubbers is copied only where it changes.
+        let number = self.numbers.get(&key).copied().unwrap_or_else(|| {
+            let count = self.counts.entry(key.0.clone()).or_default();
             *count += 1;
+            Arc::make_mut(&mut self.numbers).insert(key.clone(), *count);
             *count
         });
-        placeholder::text(&kind, number)
+        placeholder::placeholder_text(&key.0, number)
     }
 
     /// Gives a secret the number that its placeholder on a cassette has.
     pub(super) fn number(&mut self, kind: &str, secret: &[u8], number: u32) {
         let kind: Cow<'static, str> = Cow::Owned(kind.to_owned());
         self.learned.learn(secret, kind.clone());
-        self.numbers.insert((kind.clone(), secret.to_vec()), number);
+        Arc::make_mut(&mut self.numbers).insert((kind.clone(), secret.to_vec()), number);
         let count = self.counts.entry(kind).or_default();
         *count = (*count).max(number);
     }
@@ -65,7 +69,7 @@ impl Secrets {
             .filter_map(|(name, value)| {
                 let kind = &self.learned.value(self.learned.place_of(value)?).kind;
                 let number = self.numbers.get(&(kind.clone(), value.clone()))?;
-                Some((name.clone(), placeholder::text(kind, *number)))
+                Some((name.clone(), placeholder::placeholder_text(kind, *number)))
             })
             .collect();
         met.sort();

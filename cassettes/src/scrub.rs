@@ -8,6 +8,7 @@ mod detect;
 pub mod dummy;
 mod encoded;
 mod found;
+mod grams;
 mod headers;
 mod keys;
 mod learned;
@@ -18,6 +19,7 @@ mod query;
 pub mod rules;
 mod secrets;
 mod shapes;
+mod sieve;
 mod subprotocol;
 mod variables;
 
@@ -252,7 +254,8 @@ impl Scrubber {
     }
 
     fn body(&mut self, body: &Body, headers: &Headers) -> Body {
-        let mut detector = Detector { secrets: &mut self.secrets, rules: &self.rules };
+        let bytes = body.bytes().map(|bytes| &bytes[..]).unwrap_or_default();
+        let mut detector = Detector::of_body(&mut self.secrets, &self.rules, bytes);
         let new = text::rewrite_body(body, headers, &mut |leaf| detector.in_leaf(leaf));
         self.changes += usize::from(new.content != body.content);
         new
@@ -262,14 +265,14 @@ impl Scrubber {
         if messages.is_empty() {
             return Vec::new();
         }
-        let mut detector = Detector { secrets: &mut self.secrets, rules: &self.rules };
+        let mut detector = Detector::new(&mut self.secrets, &self.rules);
         let new = text::rewrite_messages(messages, &mut |leaf| detector.in_leaf(leaf));
         self.changes += usize::from(new != messages);
         new
     }
 
     fn edits(&mut self, text: &[u8], form: Form) -> Vec<Edit<'static>> {
-        let edits = Detector { secrets: &mut self.secrets, rules: &self.rules }.in_text(text, form);
+        let edits = Detector::new(&mut self.secrets, &self.rules).in_text(text, form);
         self.changes += usize::from(!edits.is_empty());
         edits
     }

@@ -1,6 +1,6 @@
 //! What of a text is secret: tokens by their shape, values that are known, credentials in URLs; in whatever encoding.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use exchange::Segment;
 
@@ -11,6 +11,7 @@ use super::{
     rules::Rules,
     secrets::Secrets,
     shapes,
+    sieve::Sieve,
 };
 use crate::{
     edits::{Edit, apply},
@@ -19,11 +20,26 @@ use crate::{
 
 /// Looks for secrets and names them.
 pub(super) struct Detector<'s> {
-    pub(super) secrets: &'s mut Secrets,
-    pub(super) rules: &'s Rules,
+    secrets: &'s mut Secrets,
+    rules: &'s Rules,
+    /// Of the body that is being looked into.
+    sieve: Option<Sieve<'s>>,
+    /// What the names of the body say; few of them are different.
+    says: HashMap<String, Says>,
 }
 
-impl Detector<'_> {
+impl<'s> Detector<'s> {
+    pub(super) fn new(secrets: &'s mut Secrets, rules: &'s Rules) -> Self {
+        Self { secrets, rules, sieve: None, says: HashMap::new() }
+    }
+
+    /// For the values of one body.
+    pub(super) fn of_body(secrets: &'s mut Secrets, rules: &'s Rules, body: &'s [u8]) -> Self {
+        // A project's own patterns may hit anywhere.
+        let sieve = rules.patterns().is_empty().then(|| Sieve::of(body, &secrets.learned));
+        Self { sieve, ..Self::new(secrets, rules) }
+    }
+
     /// The changes to a value of a body.
     pub(super) fn in_leaf(&mut self, leaf: &Leaf<'_>) -> Vec<Edit<'static>> {
         let named = match leaf.form {
@@ -33,8 +49,27 @@ impl Detector<'_> {
         };
         match named {
             Some(edit) => vec![edit],
+            None if self
+                .sieve
+                .as_ref()
+                .is_some_and(|sieve| sieve.lets_pass(leaf.text, &self.secrets.learned)) =>
+            {
+                Vec::new()
+            }
             None => self.in_text(leaf.text, leaf.form),
         }
+    }
+
+    fn says(&mut self, name: &str, in_grant: bool) -> Says {
+        if in_grant {
+            return keys::says(name, in_grant);
+        }
+        if let Some(says) = self.says.get(name) {
+            return *says;
+        }
+        let says = keys::says(name, in_grant);
+        self.says.insert(name.to_owned(), says);
+        says
     }
 
     /// The changes to a text that has no name.
@@ -51,7 +86,7 @@ impl Detector<'_> {
         if keeps {
             return None;
         }
-        let is_secret = match keys::says(name, leaf.in_grant) {
+        let is_secret = match self.says(name, leaf.in_grant) {
             Says::Surely => !keys::is_stand_in(leaf.text),
             Says::Maybe => keys::is_random(leaf.text) && !keys::is_stand_in(leaf.text),
             Says::Nothing => false,
@@ -63,7 +98,7 @@ impl Detector<'_> {
     fn number(&mut self, leaf: &Leaf<'_>) -> Vec<Edit<'static>> {
         let Some(name) = leaf.name().filter(|_| leaf.text != b"0") else { return Vec::new() };
         let (redacts, keeps) = self.rules_of(leaf);
-        let is_named = leaf.text.len() >= 4 && keys::says(name, leaf.in_grant) == Says::Surely;
+        let is_named = leaf.text.len() >= 4 && self.says(name, leaf.in_grant) == Says::Surely;
         let is_secret = redacts || (is_named && !keeps);
         match is_secret {
             true => vec![Edit::new(0..leaf.text.len(), b"0".to_vec())],
@@ -105,7 +140,11 @@ impl Detector<'_> {
             }
             if !is_binary {
                 edits.extend(self.decoded(text, depth));
-                edits.extend(encoded::in_base64(text, &mut |content| self.inside(content, depth + 1)));
+                let learned = self.secrets.learned.clone();
+                let may_matter = |content: &[u8]| learned.may_matter_in(content);
+                edits.extend(encoded::in_base64(text, &may_matter, &mut |content| {
+                    self.inside(content, depth + 1)
+                }));
             }
         }
         if edits.is_empty() {

@@ -21,6 +21,7 @@ mod nock;
 mod read;
 mod realtime;
 mod repair;
+mod scenario;
 mod text;
 mod vcr;
 mod vcrpy;
@@ -93,6 +94,8 @@ pub struct Options {
 pub struct Imported {
     pub format: Format,
     pub cassette: Cassette,
+    /// Where each of its exchanges comes from.
+    pub origins: Vec<Origin>,
     /// How often each kind of repair was made.
     pub repairs: Vec<(Repair, usize)>,
     pub skipped: Vec<Skipped>,
@@ -100,11 +103,19 @@ pub struct Imported {
     pub found: Vec<Found>,
 }
 
+/// A place in the foreign files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// Which of the files, in the order in which they were given.
+    pub source: usize,
+    /// The how-manieth exchange of that file, from 1.
+    pub number: usize,
+}
+
 /// An exchange that is not on the cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// 1-based place in the foreign file.
-    pub number: usize,
+    pub origin: Origin,
     /// Where it stands in a text file.
     pub position: Option<Position>,
     pub reason: String,
@@ -219,6 +230,7 @@ pub fn import_all(
     let mut desk = Desk::new(options);
     let mut settled = format;
     for (place, source) in sources.iter().enumerate() {
+        desk.open(place);
         let found = take_in(source, settled, &mut desk).map_err(|refusal| (place, refusal))?;
         settled.get_or_insert(found);
     }

@@ -16,7 +16,7 @@ use std::{
 };
 
 use cassettes::{
-    import::{self, Format, Imported, Options, Refusal, Repair, Skipped, Source},
+    import::{self, Format, Imported, Options, Origin, Refusal, Repair, Skipped, Source},
     scrub::Found,
     store,
 };
@@ -66,6 +66,14 @@ struct Account {
     repairs: Vec<(Repair, usize)>,
     skipped: Vec<Skipped>,
     found: Vec<Found>,
+    /// Where each exchange comes from.
+    origins: Vec<Origin>,
+}
+
+impl Account {
+    fn origin(&self, found: &Found) -> Origin {
+        self.origins[found.exchange as usize - 1]
+    }
 }
 
 /// One job at a time on each core: memory is that of a few files, whatever their number.
@@ -110,6 +118,7 @@ fn run(job: &Job, format: Option<Format>, options: &Options) -> Outcome {
         repairs: imported.repairs,
         skipped: imported.skipped,
         found: imported.found,
+        origins: imported.origins,
     })
 }
 

@@ -9,10 +9,11 @@ use matchers::Policy;
 use yaml::{Problem, Span};
 
 use super::{
-    Format, Imported, Options, Repair, Skipped,
+    Format, Imported, Options, Origin, Refusal, Repair, Skipped,
     draft::Draft,
     read::Field,
     repair::{self, Stored},
+    scenario::{self, Turn},
     scrubbed,
     text::Text,
 };
@@ -22,8 +23,11 @@ pub(super) struct Desk<'o> {
     options: &'o Options,
     text: Option<Text>,
     exchanges: Vec<Exchange>,
-    /// Drafts seen, taken or not.
-    number: usize,
+    /// Of each exchange.
+    origins: Vec<Origin>,
+    turns: Vec<Option<Turn>>,
+    /// The file on the desk, and how many of its drafts were seen, taken or not.
+    here: Origin,
     repairs: BTreeMap<Repair, usize>,
     skipped: Vec<Skipped>,
     /// What the file says of it, if it does.
@@ -36,11 +40,19 @@ impl<'o> Desk<'o> {
             options,
             text: None,
             exchanges: Vec::new(),
-            number: 0,
+            origins: Vec::new(),
+            turns: Vec::new(),
+            here: Origin { source: 0, number: 0 },
             repairs: BTreeMap::new(),
             skipped: Vec::new(),
             policy: None,
         }
+    }
+
+    /// From now on drafts come from this file.
+    pub(super) fn open(&mut self, source: usize) {
+        self.here = Origin { source, number: 0 };
+        self.text = None;
     }
 
     /// From now on spans are places in this text.
@@ -64,7 +76,7 @@ impl<'o> Desk<'o> {
 
     /// Makes an exchange of a draft, or notes why there is none.
     pub(super) fn take(&mut self, draft: Draft) -> Result<(), Problem> {
-        self.number += 1;
+        self.here.number += 1;
         let url = match self.url(&draft) {
             Ok(url) => url,
             Err(reason) => {
@@ -90,7 +102,7 @@ impl<'o> Desk<'o> {
         let mut note = |repair| *repairs.entry(repair).or_default() += 1;
         let request_body = repair::body(draft.request_body, &request_headers, &mut note);
         let response_body = repair::body(draft.response_body, &response_headers, &mut note);
-        self.exchanges.push(Exchange {
+        let exchange = Exchange {
             id: 0,
             at: whole_ms(draft.at),
             request: Request {
@@ -111,23 +123,31 @@ impl<'o> Desk<'o> {
                 messages: draft.messages,
                 end: End::Whole,
             }),
-        });
+        };
+        self.keep(exchange, draft.turn);
         Ok(())
     }
 
     /// Takes an exchange that needs no repair: one of our own that another format carried.
     pub(super) fn take_whole(&mut self, exchange: Exchange) {
-        self.number += 1;
+        self.here.number += 1;
+        self.keep(exchange, None);
+    }
+
+    fn keep(&mut self, exchange: Exchange, turn: Option<Turn>) {
         self.exchanges.push(exchange);
+        self.origins.push(self.here);
+        self.turns.push(turn);
     }
 
     /// An entry of the file that is no exchange.
     pub(super) fn skip(&mut self, span: Span, reason: impl Into<String>) {
-        self.number += 1;
+        self.here.number += 1;
         self.note_skipped(span, reason.into());
     }
 
-    pub(super) fn close(self, format: Format) -> Imported {
+    pub(super) fn close(mut self, format: Format) -> Imported {
+        self.put_in_order();
         let (exchanges, found) = scrubbed(self.exchanges);
         let mut policy = self.policy.unwrap_or_else(|| format.policy());
         if let Some(compare) = self.options.compare {
@@ -137,10 +157,22 @@ impl<'o> Desk<'o> {
         Imported {
             format,
             cassette: Cassette { redaction: None, policy, exchanges },
+            origins: self.origins,
             repairs: self.repairs.into_iter().collect(),
             skipped: self.skipped,
             found,
         }
+    }
+
+    /// The stubs of a scenario may stand in any order, and in files of any names.
+    fn put_in_order(&mut self) {
+        if self.turns.iter().all(Option::is_none) {
+            return;
+        }
+        let order = scenario::order(&self.turns);
+        let mut exchanges: Vec<Option<Exchange>> = self.exchanges.drain(..).map(Some).collect();
+        self.exchanges = order.iter().filter_map(|place| exchanges[*place].take()).collect();
+        self.origins = order.iter().map(|place| self.origins[*place]).collect();
     }
 
     pub(super) fn note(&mut self, repair: Repair) {
@@ -149,7 +181,7 @@ impl<'o> Desk<'o> {
 
     fn note_skipped(&mut self, span: Span, reason: String) {
         let position = self.text.as_ref().map(|text| text.position(span));
-        self.skipped.push(Skipped { number: self.number, position, reason });
+        self.skipped.push(Skipped { origin: self.here, position, reason });
     }
 
     /// The URL that a client would ask for. The error says why none can.

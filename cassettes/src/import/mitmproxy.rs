@@ -98,6 +98,7 @@ fn take(flow: &Flow<'_>, start: &mut Option<f64>, desk: &mut Desk<'_>) -> Result
         response_body: Stored::new(response_body),
         after: between(began, answered),
         messages: messages(flow.item, answered).ok_or_else(|| missing("websocket"))?,
+        turn: None,
     };
     desk.take(draft).map_err(|problem| wrong(problem.message))
 }

@@ -15,15 +15,13 @@ use super::{
     draft::Draft,
     read::{self, Field, Numbers, member, optional},
     repair::Stored,
+    scenario::Turn,
 };
 
 pub(super) fn read(document: &Node<'_>, beside: Beside<'_>, desk: &mut Desk<'_>) -> Result<(), Problem> {
     match document.get("mappings") {
         Some(list) => {
-            let mut mappings: Vec<&Node<'_>> = list.sequence("the mappings")?.iter().collect();
-            // The states of a scenario are numbered behind its name, and the first is `Started`.
-            mappings.sort_by_key(|mapping| state(mapping));
-            mappings.into_iter().try_for_each(|mapping| take(mapping, beside, desk))
+            list.sequence("the mappings")?.iter().try_for_each(|mapping| take(mapping, beside, desk))
         }
         None => take(document, beside, desk),
     }
@@ -65,6 +63,7 @@ fn take(mapping: &Node<'_>, beside: Beside<'_>, desk: &mut Desk<'_>) -> Result<(
         response_headers: read::headers(response.get("headers"))?,
         response_body: response_body(response, beside)?,
         after: delay.unwrap_or(Duration::ZERO),
+        turn: turn(mapping),
         ..Draft::default()
     })
 }
@@ -214,8 +213,11 @@ fn response_body(response: &Node<'_>, beside: Beside<'_>) -> Result<Stored, Prob
     })
 }
 
-/// How far its scenario must have come before a mapping answers.
-fn state(mapping: &Node<'_>) -> u32 {
-    let state = optional(mapping, "requiredScenarioState").and_then(Node::as_text);
-    state.and_then(|state| state.rsplit('-').next()?.parse().ok()).unwrap_or(0)
+fn turn(mapping: &Node<'_>) -> Option<Turn> {
+    let text = |key: &str| optional(mapping, key).and_then(Node::as_text).map(str::to_owned);
+    Some(Turn {
+        scenario: text("scenarioName")?,
+        requires: text("requiredScenarioState"),
+        becomes: text("newScenarioState"),
+    })
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use bytes::Bytes;
 use matchers::{Compare, OnRepeat};
-use wiretape_cassettes::import::{self, Format, Imported, Options, Source};
+use wiretape_cassettes::import::{self, Format, Imported, Options, Origin, Source};
 
 use crate::{asked, body, pairs, response};
 
@@ -144,6 +144,25 @@ fn scenarios_of_one_file_come_in_their_order() {
     let imported = import_all(&[&format!("{{\"mappings\": [{states}]}}")]).unwrap();
     let bodies: Vec<&[u8]> = imported.cassette.exchanges.iter().map(|e| body(e)).collect();
     assert_eq!(bodies, [b"a", b"b", b"c"]);
+}
+
+#[test]
+fn scenarios_over_several_files_come_in_their_order_and_say_where_they_are_from() {
+    let one = |state: &str, next: &str, body: &str| {
+        format!(
+            "{{\"scenarioName\": \"login\", \"requiredScenarioState\": \"{state}\", \"newScenarioState\": \"{next}\", \
+             \"request\": {{\"method\": \"GET\", \"url\": \"/\"}}, \"response\": {{\"body\": \"{body}\"}}}}"
+        )
+    };
+    let (third, first, second) =
+        (one("in", "out", "c"), one("Started", "asked", "a"), one("asked", "in", "b"));
+    let pattern = mapping("\"urlPattern\": \"/.*\"", "\"body\": \"\"");
+    let imported = import_all(&[&third, &pattern, &first, &second]).unwrap();
+    let bodies: Vec<&[u8]> = imported.cassette.exchanges.iter().map(|e| body(e)).collect();
+    assert_eq!(bodies, [b"a", b"b", b"c"]);
+    let sources: Vec<usize> = imported.origins.iter().map(|origin| origin.source).collect();
+    assert_eq!(sources, [2, 3, 0]);
+    assert_eq!(imported.skipped[0].origin, Origin { source: 1, number: 1 });
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cassettes::import::is_recording_name;
+use cassettes::import::{Origin, is_recording_name};
 
 use crate::exit::Failure;
 
@@ -20,6 +20,12 @@ pub(super) struct Job {
     pub(super) beside: PathBuf,
     /// Found in a folder, and not named by a person.
     pub(super) was_found: bool,
+}
+
+impl Job {
+    pub(super) fn source(&self, origin: Origin) -> &Path {
+        &self.sources[origin.source]
+    }
 }
 
 pub(super) fn jobs(input: &Path, output: &Path) -> Result<Vec<Job>, Failure> {

@@ -55,7 +55,7 @@ impl Report<'_> {
             for skipped in &account.skipped {
                 let place =
                     skipped.position.map_or(String::new(), |at| format!(":{}:{}", at.line, at.column));
-                let (file, number) = (shown(&job.sources[0]), skipped.number);
+                let (file, number) = (shown(job.source(skipped.origin)), skipped.origin.number);
                 lines
                     .push(format!("{file}{place}: exchange {number} is left out: {}", tame(&skipped.reason)));
             }
@@ -83,10 +83,10 @@ impl Report<'_> {
     fn redacted(&self, most: usize) -> String {
         if most == usize::MAX {
             let each = self.imported().flat_map(|(job, account)| {
-                let file = shown(&job.sources[0]);
                 account.found.iter().map(move |found| {
-                    let place = tame(&found.place);
-                    format!("  redacted: {} in {place}, {file} exchange {}\n", found.kind, found.exchange)
+                    let (place, origin) = (tame(&found.place), account.origin(found));
+                    let (file, number) = (shown(job.source(origin)), origin.number);
+                    format!("  redacted: {} in {place}, {file} exchange {number}\n", found.kind)
                 })
             });
             return each.collect();

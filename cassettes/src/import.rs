@@ -44,7 +44,7 @@ use crate::{
 use desk::Desk;
 use text::Text;
 
-pub use detect::is_recording_name;
+pub use detect::{Look, is_recording_name, is_recording_opening, look};
 pub use repair::Repair;
 
 /// A file format of another tool.
@@ -127,6 +127,9 @@ pub enum Refusal {
     /// Not the recording of any tool that we know.
     #[error("not a recording in any format that wiretape reads")]
     Unknown,
+    /// One of our own.
+    #[error("this is a wiretape cassette already")]
+    Cassette,
     /// A recording, but wrong at this place.
     #[error("{}: {problem}", problem.span.position(text))]
     At { text: Arc<str>, problem: Box<Problem> },
@@ -235,7 +238,10 @@ pub fn import_all(
         settled.get_or_insert(found);
     }
     let format = settled.ok_or((0, Refusal::Unknown))?;
-    Ok(desk.close(format))
+    match desk.is_lost_without_origin() {
+        true => Err((0, Refusal::with_help(NO_ORIGIN, "name it with --origin https://HOST"))),
+        false => Ok(desk.close(format)),
+    }
 }
 
 fn take_in(source: &Source<'_>, format: Option<Format>, desk: &mut Desk<'_>) -> Result<Format, Refusal> {
@@ -264,11 +270,10 @@ fn take_in(source: &Source<'_>, format: Option<Format>, desk: &mut Desk<'_>) -> 
             false => text.refuse(problem),
         }
     })?;
-    let found = detect::format_of(&document);
-    let format = format.or(found).ok_or_else(|| match detect::is_ours(&document) {
-        true => Refusal::whole("this is a wiretape cassette already"),
-        false => Refusal::Unknown,
-    })?;
+    if detect::is_ours(&document) {
+        return Err(Refusal::Cassette);
+    }
+    let format = format.or_else(|| detect::format_of(&document)).ok_or(Refusal::Unknown)?;
     desk.enter(text);
     read_document(format, &document, source, desk).map_err(|problem| text.refuse(problem))?;
     Ok(format)
@@ -304,6 +309,8 @@ impl Refusal {
         Self::Whole { message: message.into(), help: Some(help.into()) }
     }
 }
+
+const NO_ORIGIN: &str = "the recording does not say which host it was";
 
 /// The largest file that is read, packed or not.
 pub const MOST_BYTES: usize = 256 << 20;

@@ -9,7 +9,7 @@ use matchers::Policy;
 use yaml::{Problem, Span};
 
 use super::{
-    Format, Imported, Options, Origin, Refusal, Repair, Skipped,
+    Format, Imported, NO_ORIGIN, Options, Origin, Repair, Skipped,
     draft::Draft,
     read::Field,
     repair::{self, Stored},
@@ -30,6 +30,8 @@ pub(super) struct Desk<'o> {
     here: Origin,
     repairs: BTreeMap<Repair, usize>,
     skipped: Vec<Skipped>,
+    /// How many of them only lack a host.
+    hostless: usize,
     /// What the file says of it, if it does.
     policy: Option<Option<Policy>>,
 }
@@ -45,6 +47,7 @@ impl<'o> Desk<'o> {
             here: Origin { source: 0, number: 0 },
             repairs: BTreeMap::new(),
             skipped: Vec::new(),
+            hostless: 0,
             policy: None,
         }
     }
@@ -58,6 +61,11 @@ impl<'o> Desk<'o> {
     /// From now on spans are places in this text.
     pub(super) fn enter(&mut self, text: &Text) {
         self.text = Some(text.clone());
+    }
+
+    /// Nothing was taken, though something could be if the host were known.
+    pub(super) fn is_lost_without_origin(&self) -> bool {
+        self.exchanges.is_empty() && self.hostless > 0
     }
 
     pub(super) fn origin(&self) -> Option<&Url> {
@@ -197,9 +205,10 @@ impl<'o> Desk<'o> {
             }
         }
         if text.starts_with('/') {
-            let origin = self.options.origin.as_ref().ok_or_else(|| {
-                "the recording does not say which host it was: name it with --origin https://HOST".to_owned()
-            })?;
+            let Some(origin) = &self.options.origin else {
+                self.hostless += 1;
+                return Err(format!("{NO_ORIGIN}: name it with --origin https://HOST"));
+            };
             text = format!("{}://{}{text}", origin.scheme.as_str(), origin.authority());
         }
         let escaped = escaped(&text);

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use exchange::{
-    End, Exchange, Header, Headers, Reply, Request, Response, Url, UrlError, is_hop_by_hop, is_method,
+    Body, End, Exchange, Header, Headers, Message, Piece, Reply, Request, Response, Url, UrlError,
+    is_hop_by_hop, is_method,
 };
 use matchers::Policy;
 use yaml::{Problem, Span};
 
 use super::{
-    Format, Imported, NO_ORIGIN, Options, Origin, Repair, Skipped,
+    Format, Imported, MOST_BYTES, NO_ORIGIN, Options, Origin, Repair, Skipped,
     draft::Draft,
     read::Field,
     repair::{self, Stored},
@@ -32,6 +34,8 @@ pub(super) struct Desk<'o> {
     skipped: Vec<Skipped>,
     /// How many of them only lack a host.
     hostless: usize,
+    /// How many bytes of content there may still be.
+    left: usize,
     /// What the file says of it, if it does.
     policy: Option<Option<Policy>>,
 }
@@ -48,6 +52,7 @@ impl<'o> Desk<'o> {
             repairs: BTreeMap::new(),
             skipped: Vec::new(),
             hostless: 0,
+            left: MOST_CONTENT,
             policy: None,
         }
     }
@@ -106,10 +111,9 @@ impl<'o> Desk<'o> {
         let length = if has_content { Length::Check(&draft.response_body) } else { Length::Keep };
         let response_headers = self.headers(draft.response_headers, kept, length)?;
         let trailers = self.headers(draft.response_trailers, Upgrade::Drop, Length::Drop)?;
-        let repairs = &mut self.repairs;
-        let mut note = |repair| *repairs.entry(repair).or_default() += 1;
-        let request_body = repair::body(draft.request_body, &request_headers, &mut note);
-        let response_body = repair::body(draft.response_body, &response_headers, &mut note);
+        let request_body = self.body(draft.request_body, &request_headers, draft.span)?;
+        let response_body = self.body(draft.response_body, &response_headers, draft.span)?;
+        self.spend(draft.messages.iter().map(said).sum(), draft.span)?;
         let exchange = Exchange {
             id: 0,
             at: whole_ms(draft.at),
@@ -136,10 +140,31 @@ impl<'o> Desk<'o> {
         Ok(())
     }
 
+    /// The body that was on the wire. All of them are held at once, so it is their sum that is bounded: a few bytes
+    /// may unpack to many, and an alias or a file beside the recording may be named again and again.
+    fn body(&mut self, stored: Stored, headers: &Headers, span: Span) -> Result<Body, Problem> {
+        let repairs = &mut self.repairs;
+        let mut note = |repair| *repairs.entry(repair).or_default() += 1;
+        let limit = self.left.min(MOST_BYTES);
+        let body = repair::body(stored, headers, limit, &mut note).map_err(|_| too_much(limit, span))?;
+        self.spend(body.bytes().map_or(0, Bytes::len), span)?;
+        Ok(body)
+    }
+
+    fn spend(&mut self, bytes: usize, span: Span) -> Result<(), Problem> {
+        self.left = self.left.checked_sub(bytes).ok_or_else(|| too_much(self.left, span))?;
+        Ok(())
+    }
+
     /// Takes an exchange that needs no repair: one of our own that another format carried.
-    pub(super) fn take_whole(&mut self, exchange: Exchange) {
+    pub(super) fn take_whole(&mut self, exchange: Exchange, span: Span) -> Result<(), Problem> {
         self.here.number += 1;
+        let response = exchange.reply.response();
+        let bodies = response.map(|response| &response.body).into_iter().chain([&exchange.request.body]);
+        let messages = response.map_or(0, |response| response.messages.iter().map(said).sum());
+        self.spend(bodies.map(|body| body.bytes().map_or(0, Bytes::len)).sum::<usize>() + messages, span)?;
         self.keep(exchange, None);
+        Ok(())
     }
 
     fn keep(&mut self, exchange: Exchange, turn: Option<Turn>) {
@@ -268,6 +293,23 @@ impl<'o> Desk<'o> {
     }
 }
 
+fn said(message: &Message) -> usize {
+    match &message.piece {
+        Piece::Text(text) => text.len(),
+        Piece::Binary(bytes) => bytes.len(),
+        Piece::Close(_) => 0,
+    }
+}
+
+/// `limit`: what one body could still have been.
+fn too_much(limit: usize, span: Span) -> Problem {
+    let message = match limit == MOST_BYTES {
+        true => format!("a body of this exchange is larger than {} MiB", MOST_BYTES >> 20),
+        false => format!("up to this exchange, the bodies come to more than {} MiB", MOST_CONTENT >> 20),
+    };
+    Problem::new(span, message).with_help("split the recording into several files")
+}
+
 /// Whether `upgrade` is part of the meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Upgrade {
@@ -339,3 +381,6 @@ fn is_unusual(status: u16, reason: &str) -> bool {
 fn whole_ms(duration: std::time::Duration) -> std::time::Duration {
     std::time::Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
+
+/// All bodies and messages of one cassette together.
+const MOST_CONTENT: usize = 512 << 20;

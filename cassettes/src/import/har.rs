@@ -35,8 +35,7 @@ fn take(entry: &Node<'_>, start: Option<OffsetDateTime>, desk: &mut Desk<'_>) ->
     let response = member(entry, "response", "the entry")?;
     let projection = |exchange: &Exchange| Some(export::har::entry(exchange));
     if let Some(exchange) = wiretape::restore(entry.get("_wiretape"), entry, &projection, desk)? {
-        desk.take_whole(exchange);
-        return Ok(());
+        return desk.take_whole(exchange, read::opening(entry));
     }
     let url = member(request, "url", "the request")?;
     let status = member(response, "status", "the response")?;

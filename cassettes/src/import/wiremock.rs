@@ -47,6 +47,10 @@ fn take(mapping: &Node<'_>, beside: Beside<'_>, desk: &mut Desk<'_>) -> Result<(
     {
         desk.compare_as(Policy { compare: Compare::Uri, on_repeat: OnRepeat::Last, ..Policy::default() });
     }
+    let Some(response_body) = response_body(response, beside)? else {
+        desk.skip(here, "its body is described in a way that wiretape does not read");
+        return Ok(());
+    };
     let delay = optional(response, "fixedDelayMilliseconds").and_then(read::milliseconds);
     desk.take(Draft {
         span: here,
@@ -61,7 +65,7 @@ fn take(mapping: &Node<'_>, beside: Beside<'_>, desk: &mut Desk<'_>) -> Result<(
         status: optional(response, "status").map_or(Ok(200), read::status)?,
         reason: optional(response, "statusMessage").and_then(Node::as_text).map(str::to_owned),
         response_headers: read::headers(response.get("headers"))?,
-        response_body: response_body(response, beside)?,
+        response_body,
         after: delay.unwrap_or(Duration::ZERO),
         turn: turn(mapping),
         ..Draft::default()
@@ -197,20 +201,39 @@ fn made_up(response: &Node<'_>) -> Option<String> {
         .then(|| "its response is a template, and no recording".to_owned())
 }
 
-fn response_body(response: &Node<'_>, beside: Beside<'_>) -> Result<Stored, Problem> {
+/// `None`: it is told in words that we do not know.
+fn response_body(response: &Node<'_>, beside: Beside<'_>) -> Result<Option<Stored>, Problem> {
     if let Some(name) = optional(response, "bodyFileName") {
-        return Ok(Stored::new(beside::fetch(name, beside)?));
+        return Ok(Some(Stored::new(beside::fetch(name, beside)?)));
     }
-    if let Some(text) = optional(response, "body") {
-        return Ok(Stored::new(read::bytes(text, "the body")?));
+    if let Some(body) = optional(response, "body") {
+        return match &body.value {
+            Value::Mapping(_) => entity(body, beside),
+            _ => Ok(Some(Stored::new(read::bytes(body, "the body")?))),
+        };
     }
     if let Some(packed) = optional(response, "base64Body") {
-        return Ok(Stored::new(read::base64(packed)?));
+        return Ok(Some(Stored::new(read::base64(packed)?)));
     }
-    Ok(match response.get("jsonBody") {
+    Ok(Some(match response.get("jsonBody") {
         Some(json) => Stored::structure(read::json_bytes(json, Numbers::Json)),
         None => Stored::default(),
-    })
+    }))
+}
+
+/// A body as WireMock 4 describes it: with its data, or the file that holds them.
+fn entity(body: &Node<'_>, beside: Beside<'_>) -> Result<Option<Stored>, Problem> {
+    if let Some(name) = optional(body, "filePath") {
+        return Ok(Some(Stored::new(beside::fetch(name, beside)?)));
+    }
+    if let Some(packed) = optional(body, "base64Data") {
+        return Ok(Some(Stored::new(read::base64(packed)?)));
+    }
+    let Some(data) = optional(body, "data") else { return Ok(None) };
+    Ok(Some(match &data.value {
+        Value::Scalar(_) => Stored::new(read::bytes(data, "the data")?),
+        _ => Stored::structure(read::json_bytes(data, Numbers::Json)),
+    }))
 }
 
 fn turn(mapping: &Node<'_>) -> Option<Turn> {

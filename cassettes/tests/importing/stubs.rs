@@ -255,3 +255,20 @@ fn sequences_of_hoverfly_come_in_their_order() {
     let bodies: Vec<&[u8]> = imported.cassette.exchanges.iter().map(|e| body(e)).collect();
     assert_eq!(bodies, [b"a", b"b", b"c"]);
 }
+
+#[test]
+fn a_body_may_be_described_as_wiremock_4_does() {
+    for (body_, came) in [
+        ("{\"data\": \"x\"}", "x"),
+        ("{\"format\": \"json\", \"data\": {\"a\": [1]}}", "{\"a\":[1]}"),
+        ("{\"base64Data\": \"eQ==\"}", "y"),
+        ("{\"filePath\": \"deep/body.txt\"}", "from a file"),
+    ] {
+        let imported = import_all(&[&mapping("\"url\": \"/\"", &format!("\"body\": {body_}"))]).unwrap();
+        assert_eq!(body(&imported.cassette.exchanges[0]), came.as_bytes(), "{body_}");
+    }
+    let imported = import_all(&[&mapping("\"url\": \"/\"", "\"body\": {\"dataRef\": \"x\"}")]).unwrap();
+    assert_eq!(imported.skipped[0].reason, "its body is described in a way that wiretape does not read");
+    let text = mapping("\"url\": \"/\"", "\"body\": {\"filePath\": \"../x\"}");
+    assert!(import_all(&[&text]).unwrap_err().ends_with("this name leads out of the recording's own folder"));
+}

@@ -88,8 +88,12 @@ impl<'o> Desk<'o> {
     }
 
     /// Makes an exchange of a draft, or notes why there is none.
-    pub(super) fn take(&mut self, draft: Draft) -> Result<(), Problem> {
+    pub(super) fn take(&mut self, mut draft: Draft) -> Result<(), Problem> {
         self.here.number += 1;
+        let is_websocket = draft.status == 101 || !draft.messages.is_empty();
+        if is_websocket {
+            speak_http1(&mut draft);
+        }
         let url = match self.url(&draft) {
             Ok(url) => url,
             Err(reason) => {
@@ -104,7 +108,6 @@ impl<'o> Desk<'o> {
         if !is_method(&draft.method) {
             return Err(Problem::new(draft.span, format!("{:?} is no method", draft.method)));
         }
-        let is_websocket = draft.status == 101;
         let kept = if is_websocket { Upgrade::Keep } else { Upgrade::Drop };
         let request_headers = self.headers(draft.request_headers, kept, Length::Drop)?;
         let has_content = !draft.response_body.bytes.is_empty();
@@ -236,9 +239,16 @@ impl<'o> Desk<'o> {
             };
             text = format!("{}://{}{text}", origin.scheme.as_str(), origin.authority());
         }
+        // What stands there is made by the recorder each time it plays: no client asks for the template.
+        if text.contains("<%") {
+            return Err(unusable(&text, "it is a template of the recorder's"));
+        }
         let escaped = escaped(&text);
         if escaped != text {
             self.note(Repair::UrlEscaped);
+        }
+        if authority(&escaped).contains('@') {
+            self.note(Repair::UserDropped);
         }
         let url = Url::parse(&escaped).map_err(|error| match error {
             UrlError::Scheme => unusable(&text, "it does not start with http:// or https://"),
@@ -290,6 +300,22 @@ impl<'o> Desk<'o> {
             );
         }
         Ok(headers)
+    }
+}
+
+/// A handshake as HTTP/1.1 has it, which is how it is played: HTTP/2 has another, and some archives list none.
+fn speak_http1(draft: &mut Draft) {
+    draft.status = 101;
+    if draft.method == "CONNECT" {
+        draft.method = "GET".to_owned();
+    }
+    let upgrade = |fields: &[Field]| {
+        let field = fields.iter().find(|field| field.name.eq_ignore_ascii_case("upgrade"))?;
+        Some(field.value.eq_ignore_ascii_case(b"websocket"))
+    };
+    if upgrade(&draft.request_headers).is_none() && upgrade(&draft.response_headers) != Some(false) {
+        let value = Bytes::from_static(b"websocket");
+        draft.request_headers.push(Field { name: "upgrade".to_owned(), value, span: draft.span });
     }
 }
 
@@ -351,8 +377,7 @@ fn placeholder(url: &str) -> Option<&str> {
 
 /// Characters that a client escapes before it sends them. The host is left as it is: there is no escape for it.
 fn escaped(url: &str) -> String {
-    let start = url.find("://").map_or(0, |at| at + 3);
-    let path = url[start..].find(['/', '?', '#']).map_or(url.len(), |at| start + at);
+    let path = url.len() - after_authority(url).len();
     let mut out = url[..path].to_owned();
     for c in url[path..].chars() {
         match c {
@@ -362,6 +387,17 @@ fn escaped(url: &str) -> String {
         }
     }
     out
+}
+
+/// User, host and port.
+fn authority(url: &str) -> &str {
+    let end = url.len() - after_authority(url).len();
+    url[..end].split_once("://").map_or("", |(_, authority)| authority)
+}
+
+fn after_authority(url: &str) -> &str {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    &url[url[start..].find(['/', '?', '#']).map_or(url.len(), |at| start + at)..]
 }
 
 fn push_percent(out: &mut String, c: char) {

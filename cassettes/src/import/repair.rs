@@ -27,6 +27,10 @@ pub enum Repair {
     UrlEscaped,
     /// A JSON body that was kept as structure: how it was laid out is not known.
     LayoutUnknown,
+    /// A redirect of which the archive has no page.
+    RedirectEmptied,
+    /// The URL named a user, or a password too.
+    UserDropped,
     /// An entry that wiretape exported and somebody changed.
     CopyOutdated,
 }
@@ -42,6 +46,10 @@ impl Repair {
             Self::LengthCorrected => "wrong content-length headers are corrected",
             Self::TransferEncodingDropped => "transfer-encoding headers of whole bodies are dropped",
             Self::UrlEscaped => "URLs had characters that must be escaped",
+            Self::RedirectEmptied => {
+                "redirects had a page that the archive has not kept, and are played without"
+            }
+            Self::UserDropped => "URLs held a user name, which no client sends there; it is dropped",
             Self::CopyOutdated => {
                 "entries were changed since wiretape exported them, and are read as they are"
             }

@@ -288,7 +288,7 @@ fn read_document(
     match format {
         Format::VcrPy => vcrpy::read(document, desk),
         Format::RubyVcr | Format::Betamax => vcr::read(document, desk),
-        Format::Har => har::read(document, desk),
+        Format::Har => har::read(document, source.beside, desk),
         Format::Nock | Format::OctokitFixtures => nock::read(document, desk),
         Format::GoVcr => go_vcr::read(document, desk),
         Format::WireMock => wiremock::read(document, source.beside, desk),

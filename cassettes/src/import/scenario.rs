@@ -1,6 +1,6 @@
 //! The order in which the stubs of a scenario answer, whichever files they stand in.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map::Entry};
 
 /// When a stub answers, and what comes after it.
 #[derive(Debug, Clone)]
@@ -46,8 +46,8 @@ fn steps(turns: &[Option<Turn>]) -> HashMap<(&str, &str), u32> {
         let mut next = Vec::new();
         for (scenario, state) in reached {
             for state in after.remove(&(scenario, state)).unwrap_or_default() {
-                if !steps.contains_key(&(scenario, state)) {
-                    steps.insert((scenario, state), count);
+                if let Entry::Vacant(unseen) = steps.entry((scenario, state)) {
+                    unseen.insert(count);
                     next.push((scenario, state));
                 }
             }

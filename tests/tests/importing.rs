@@ -336,3 +336,43 @@ fn a_recording_without_its_host_is_refused_until_it_is_named() {
     assert!(outcome.stderr().contains("name it with --origin https://HOST"), "{outcome}");
     assert!(!sandbox.path("new").exists());
 }
+
+#[test]
+fn a_form_whose_type_was_not_recorded_is_found_by_the_live_one() {
+    let sandbox = Sandbox::new();
+    let body = "grant_type=client_credentials&scope=x";
+    let exact = |value: &str| format!("[{{\"matcher\": \"exact\", \"value\": \"{value}\"}}]");
+    sandbox.write(
+        "old/nock.json",
+        format!(
+            "[{{\"scope\": \"https://a.test:443\", \"method\": \"POST\", \"path\": \"/token\", \"body\": \"{body}\", \"status\": 200, \
+             \"response\": \"nock\", \"rawHeaders\": []}}]"
+        ),
+    );
+    sandbox.write(
+        "old/hoverfly.json",
+        format!(
+            "{{\"data\": {{\"pairs\": [{{\"request\": {{\"method\": {}, \"scheme\": {}, \"destination\": {}, \"path\": {}, \"body\": \
+             {}}}, \"response\": {{\"status\": 200, \"body\": \"hoverfly\"}}}}]}}, \"meta\": {{\"schemaVersion\": \"v5.2\"}}}}",
+            exact("POST"),
+            exact("https"),
+            exact("a.test"),
+            exact("/token"),
+            exact(body)
+        ),
+    );
+    sandbox.write(
+        "old/wiremock.json",
+        format!(
+            "{{\"request\": {{\"url\": \"/token\", \"method\": \"POST\", \"bodyPatterns\": [{{\"equalTo\": \"{body}\"}}]}}, \
+             \"response\": {{\"status\": 200, \"body\": \"wiremock\"}}}}"
+        ),
+    );
+    import(&sandbox, &["old", "-o", "new", "--origin", "https://a.test"]).exits(0);
+    for name in ["nock", "hoverfly", "wiremock"] {
+        let cassette = format!("new/{name}.yaml");
+        assert_eq!(replayed(&sandbox, &cassette, &["-d", body, "https://a.test/token"]), name);
+        // The recorded type is absent, and stays so.
+        assert!(!sandbox.read(&cassette).contains("urlencoded"), "{}", sandbox.read(&cassette));
+    }
+}

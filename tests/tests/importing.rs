@@ -376,3 +376,13 @@ fn a_form_whose_type_was_not_recorded_is_found_by_the_live_one() {
         assert!(!sandbox.read(&cassette).contains("urlencoded"), "{}", sandbox.read(&cassette));
     }
 }
+
+#[test]
+fn a_file_above_the_limit_is_refused_without_being_read() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("old")).unwrap();
+    // It has that length, and takes no room.
+    fs::File::create(sandbox.path("old/one.yaml")).unwrap().set_len((256 << 20) + 1).unwrap();
+    let outcome = import(&sandbox, &["old", "-o", "new"]).exits(2);
+    assert!(outcome.stderr().contains("old/one.yaml is larger than the 256 MiB that are read"), "{outcome}");
+}

@@ -194,7 +194,7 @@ fn stubs_of_a_scenario_in_files_of_their_own_answer_in_their_order() {
             if next.is_empty() { String::new() } else { format!("\"newScenarioState\": \"{next}\", ") };
         let states =
             format!("{{\"scenarioName\": \"scenario-1-x\", \"requiredScenarioState\": \"{state}\", {next}");
-        sandbox.write(&format!("old/mappings/{file}.json"), mapping("/x", body).replacen('{', &states, 1));
+        sandbox.write(format!("old/mappings/{file}.json"), mapping("/x", body).replacen('{', &states, 1));
     }
     import(&sandbox, &["old", "-o", "new", "--origin", "https://a.test"]).exits(0);
     assert_eq!(replayed(&sandbox, "new/mappings.yaml", &["https://a.test/x"; 3]), "firstsecondthird");
@@ -268,7 +268,7 @@ fn the_mappings_folder_itself_is_one_cassette_too() {
     for name in ["a", "b"] {
         let text =
             mapping(&format!("/{name}"), "").replace("\"body\": \"\"", "\"bodyFileName\": \"body.txt\"");
-        sandbox.write(&format!("old/mappings/{name}.json"), text);
+        sandbox.write(format!("old/mappings/{name}.json"), text);
     }
     sandbox.write("old/__files/body.txt", "from a file\n");
     import(&sandbox, &["old/mappings", "-o", "new", "--origin", "https://a.test"]).exits(0);
@@ -281,7 +281,7 @@ fn a_recording_is_found_in_a_folder_whatever_its_ending_and_the_rest_is_named() 
     let sandbox = Sandbox::new();
     let flow = include_bytes!("../../fuzz/seeds/mitmproxy/one.flow");
     for name in ["a.flow", "flows.dump", "noending"] {
-        sandbox.write(&format!("old/{name}"), flow);
+        sandbox.write(format!("old/{name}"), flow);
     }
     let packed = |text: &str| {
         let mut coder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -308,7 +308,7 @@ fn a_recording_is_found_in_a_folder_whatever_its_ending_and_the_rest_is_named() 
         assert!(outcome.stderr().contains(&format!("  passed over: old/{file}: {why}\n")), "{outcome}");
     }
     for name in ["a", "flows.dump", "noending", "b", "c"] {
-        assert!(sandbox.path(&format!("new/{name}.yaml")).is_file(), "{name}");
+        assert!(sandbox.path(format!("new/{name}.yaml")).is_file(), "{name}");
     }
 }
 

@@ -19,7 +19,9 @@ mod url;
 
 pub use body::{Body, Content, Frame, Sha256};
 pub use call::{Call, Outcome, Provenance};
-pub use coding::{Coding, CodingError, StreamEncoder, accepts, codings_of, decode_frames, encode};
+pub use coding::{
+    Coding, CodingError, StreamEncoder, accepts, codings_of, decode_cut_frames, decode_frames, encode,
+};
 pub use fault::Fault;
 pub use field::{FieldPath, FieldPathError, Segment};
 pub use form::{boundary_in, is_form};

@@ -13,6 +13,7 @@ pub mod plan;
 pub mod player;
 mod rebind;
 pub mod scrub;
+mod stabilize;
 pub mod store;
 mod text;
 
@@ -23,3 +24,4 @@ pub use merge::Merge;
 pub use plan::{Head, Pace, Plan, Step};
 pub use player::{Decision, Delivery, Miss, Player, Ticket};
 pub use scrub::{Scrubbed, Scrubber};
+pub use stabilize::stabilize;

@@ -47,7 +47,10 @@ fn elsewhere(node: &Node<'_>) -> Result<Elsewhere, Problem> {
     Ok(Elsewhere { paths, header })
 }
 
-fn id_rule(node: &Node<'_>) -> Result<(Vec<String>, IdForm), Problem> {
+/// Keys and what holds for them.
+type Rule<T> = (Vec<String>, T);
+
+fn id_rule(node: &Node<'_>) -> Result<Rule<IdForm>, Problem> {
     let mut fields = Fields::of(node, "the rule for ids")?;
     let keys = texts(fields.required("keys")?, "a key")?;
     let form = id_form(fields.required("form")?)?;
@@ -63,7 +66,7 @@ fn header_rule(node: &Node<'_>) -> Result<(Vec<Glob>, IdForm), Problem> {
     Ok((names, form))
 }
 
-fn time_rule(node: &Node<'_>) -> Result<(Vec<String>, TimeClass), Problem> {
+fn time_rule(node: &Node<'_>) -> Result<Rule<TimeClass>, Problem> {
     let mut fields = Fields::of(node, "the rule for times")?;
     let keys = texts(fields.required("keys")?, "a key")?;
     let apart = fields.optional("apart").map(|node| node.boolean("`apart`")).transpose()?;
@@ -103,10 +106,7 @@ fn id_form(node: &Node<'_>) -> Result<IdForm, Problem> {
     }
 }
 
-fn keyed<T>(
-    node: &Node<'_>,
-    rule: fn(&Node<'_>) -> Result<(Vec<String>, T), Problem>,
-) -> Result<Keyed<T>, Problem> {
+fn keyed<T>(node: &Node<'_>, rule: fn(&Node<'_>) -> Result<Rule<T>, Problem>) -> Result<Keyed<T>, Problem> {
     let rules = list(node, "the rules", rule)?;
     Keyed::new(rules).ok_or_else(|| Problem::new(node.span, "expected keys with at most one `*`"))
 }

@@ -10,6 +10,7 @@ mod headers;
 mod json;
 mod message;
 mod policy;
+mod redaction;
 mod reply;
 mod stream;
 
@@ -22,9 +23,13 @@ use yaml::{Fields, Limits, Node, Out, Problem, Span};
 
 use crate::Scrubbed;
 
+pub use redaction::{RULESET, Redaction};
+
 /// An ordered file of exchanges.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cassette {
+    /// How it was scrubbed, if the cassette says so: those of the first builds, and those written by hand, do not.
+    pub redaction: Option<Redaction>,
     /// How its requests are compared, if the cassette says so itself.
     pub policy: Option<Policy>,
     /// Their ids are 1, 2, 3 …
@@ -63,8 +68,11 @@ pub(crate) fn write_policy(policy: &Policy) -> Out<'_> {
 }
 
 /// Everything before the first exchange.
-pub fn header(policy: Option<&Policy>) -> String {
+pub fn header(redaction: Option<&Redaction>, policy: Option<&Policy>) -> String {
     let mut text = format!("{OPENING}\nwiretape: {KIND}/{NEWEST}\n");
+    if let Some(redaction) = redaction {
+        text.push_str(&yaml::to_string(&Out::mapping([("redaction", redaction::write(redaction))])));
+    }
     if let Some(policy) = policy {
         text.push_str(&yaml::to_string(&Out::mapping([("match", policy::write(policy))])));
     }
@@ -164,6 +172,7 @@ fn format_number(document: &Node<'_>) -> Result<u32, Problem> {
 fn read_newest(document: &Node<'_>, blobs: BlobSource<'_>) -> Result<Cassette, Problem> {
     let mut fields = Fields::of(document, "the cassette")?;
     fields.required("wiretape")?;
+    let redaction = fields.optional("redaction").map(redaction::read).transpose()?;
     let policy = fields.optional("match").map(policy::read).transpose()?;
     let list = fields.required("exchanges")?;
     fields.finish()?;
@@ -179,7 +188,7 @@ fn read_newest(document: &Node<'_>, blobs: BlobSource<'_>) -> Result<Cassette, P
         }
         exchanges.push(Scrubbed::attest(exchange));
     }
-    Ok(Cassette { policy, exchanges })
+    Ok(Cassette { redaction, policy, exchanges })
 }
 
 const KIND: &str = "cassette";

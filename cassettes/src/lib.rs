@@ -18,7 +18,7 @@ pub mod store;
 mod text;
 
 pub use dialogue::{Dialogue, Turn};
-pub use format::Cassette;
+pub use format::{Cassette, Redaction};
 pub use index::Index;
 pub use merge::Merge;
 pub use plan::{Head, Pace, Plan, Step};

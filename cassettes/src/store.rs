@@ -31,7 +31,7 @@ use yaml::Problem;
 
 use crate::{
     Scrubbed,
-    format::{self, Cassette},
+    format::{self, Cassette, Redaction},
 };
 
 use replace::Flush;
@@ -76,27 +76,29 @@ pub fn load(path: &Path) -> Result<Cassette, StoreError> {
 
 /// Replaces the cassette at `path`, or makes it and its folder.
 pub fn save(path: &Path, cassette: &Cassette) -> Result<Saved, StoreError> {
-    save_from(path, cassette.policy.as_ref(), cassette.exchanges.iter().map(Ok))
+    save_from(path, cassette.redaction.as_ref(), cassette.policy.as_ref(), cassette.exchanges.iter().map(Ok))
 }
 
 /// As [`save`], for a cassette that can be made again from something else: it is replaced as a whole too, but nobody
 /// waits for the disk, which for many small ones would take longer than all the rest.
 pub fn save_derived(path: &Path, cassette: &Cassette) -> Result<Saved, StoreError> {
-    put(path, cassette.policy.as_ref(), cassette.exchanges.iter().map(Ok), Flush::Later)
+    let head = (cassette.redaction.as_ref(), cassette.policy.as_ref());
+    put(path, head, cassette.exchanges.iter().map(Ok), Flush::Later)
 }
 
 /// Like [`save`], holding one exchange at a time. An error from `exchanges` leaves the old cassette as it is.
 pub fn save_from<E: Borrow<Scrubbed<Exchange>>>(
     path: &Path,
+    redaction: Option<&Redaction>,
     policy: Option<&Policy>,
     exchanges: impl IntoIterator<Item = Result<E, StoreError>>,
 ) -> Result<Saved, StoreError> {
-    put(path, policy, exchanges, Flush::Now)
+    put(path, (redaction, policy), exchanges, Flush::Now)
 }
 
 fn put<E: Borrow<Scrubbed<Exchange>>>(
     path: &Path,
-    policy: Option<&Policy>,
+    (redaction, policy): (Option<&Redaction>, Option<&Policy>),
     exchanges: impl IntoIterator<Item = Result<E, StoreError>>,
     flush: Flush,
 ) -> Result<Saved, StoreError> {
@@ -109,7 +111,7 @@ fn put<E: Borrow<Scrubbed<Exchange>>>(
         let put = |file: &mut dyn Write, text: &str| {
             file.write_all(text.as_bytes()).map_err(failed("write", &path))
         };
-        put(file, &format::header(policy))?;
+        put(file, &format::header(redaction, policy))?;
         for exchange in exchanges {
             let mut bodies = format::Blobs::new();
             let text = format::item(exchange?.borrow(), format::BLOB_THRESHOLD, &mut bodies);

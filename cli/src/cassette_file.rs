@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cassettes::{
-    Cassette, Merge, Scrubbed,
+    Cassette, Merge, Redaction, Scrubbed,
     merge::merge,
     store::{self, Journal, Lock, Saved, StoreError},
 };
@@ -79,7 +79,14 @@ impl CassetteFile {
     }
 
     /// Makes the journal's exchanges part of the cassette. On failure the journal stays, and so does the cassette.
-    pub(crate) fn finish(&self, journal: Journal, how: Merge, policy: &Policy) -> Result<Kept, Failure> {
+    /// `redaction` is how this run scrubbed them; `None` leaves what the cassette says of itself.
+    pub(crate) fn finish(
+        &self,
+        journal: Journal,
+        how: Merge,
+        policy: &Policy,
+        redaction: Option<Redaction>,
+    ) -> Result<Kept, Failure> {
         let new = in_order(journal.path())?;
         let old = existing(&self.path)?;
         let recorded = new.len();
@@ -102,10 +109,15 @@ impl CassetteFile {
                 saved: Saved::Unchanged,
             });
         }
+        let stay = matches!(how, Merge::Append | Merge::Recover) && !old.exchanges.is_empty();
+        let redaction = match (old.redaction, redaction) {
+            (old, Some(new)) if stay => Redaction::joined(old, new),
+            (old, new) => new.or(old),
+        };
         let merged = merge(old.exchanges, new, how, policy);
         let (total, unchanged) = (merged.exchanges.len(), merged.unchanged);
-        let saved = store::save(&self.path, &Cassette { policy: old.policy, exchanges: merged.exchanges })
-            .map_err(|error| kept_in_journal(error, &journal))?;
+        let cassette = Cassette { redaction, policy: old.policy, exchanges: merged.exchanges };
+        let saved = store::save(&self.path, &cassette).map_err(|error| kept_in_journal(error, &journal))?;
         journal.finish()?;
         Ok(Kept { total, recorded, unchanged, saved })
     }
@@ -115,13 +127,13 @@ impl CassetteFile {
 fn recover(path: &Path, state: &Path) -> Result<(), Failure> {
     for orphan in Journal::orphans(path, state)? {
         let left = in_order(&orphan)?;
-        let cassette = existing(path)?;
-        let before = cassette.exchanges.len();
-        let policy = cassette.policy.clone().unwrap_or_default();
-        let exchanges = merge(cassette.exchanges, left, Merge::Recover, &policy).exchanges;
+        let Cassette { redaction, policy, exchanges } = existing(path)?;
+        let before = exchanges.len();
+        let how = policy.clone().unwrap_or_default();
+        let exchanges = merge(exchanges, left, Merge::Recover, &how).exchanges;
         let count = exchanges.len() - before;
         if count > 0 {
-            store::save(path, &Cassette { policy: cassette.policy, exchanges })?;
+            store::save(path, &Cassette { redaction, policy, exchanges })?;
             eprintln!(
                 "{}took in {count} exchange{} that a killed recording left for {}",
                 style::warning(),
@@ -137,7 +149,7 @@ fn recover(path: &Path, state: &Path) -> Result<(), Failure> {
 fn existing(path: &Path) -> Result<Cassette, StoreError> {
     match store::load(path) {
         Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            Ok(Cassette { policy: None, exchanges: Vec::new() })
+            Ok(Cassette { redaction: None, policy: None, exchanges: Vec::new() })
         }
         other => other,
     }

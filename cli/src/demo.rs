@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn the_demo_cassette_is_in_the_form_that_the_recorder_writes() {
         let cassette = cassettes::format::read(CASSETTE, &|_| Ok(None)).unwrap();
-        let mut text = cassettes::format::header(cassette.policy.as_ref());
+        let mut text = cassettes::format::header(cassette.redaction.as_ref(), cassette.policy.as_ref());
         for exchange in &cassette.exchanges {
             text += &cassettes::format::item(exchange, usize::MAX, &mut Vec::new());
         }

@@ -160,7 +160,7 @@ impl Keeper for Keeping {
             // Half a recording does not take the place of a whole one: the next run adds it.
             _ if summary.broken.is_some() => None,
             (Some(file), Some(journal)) => {
-                Some(file.finish(journal, self.merge, &self.policy).map_err(refusal)?)
+                Some(file.finish(journal, self.merge, &self.policy, None).map_err(refusal)?)
             }
             _ => None,
         };

@@ -263,7 +263,7 @@ impl Running {
         let kept = match (&self.file, journal) {
             // Half a recording does not take the place of a whole one: the next run adds it.
             _ if summary.broken.is_some() => None,
-            (Some(file), Some(journal)) => Some(file.finish(journal, self.merge, &self.policy)?),
+            (Some(file), Some(journal)) => Some(file.finish(journal, self.merge, &self.policy, None)?),
             _ => None,
         };
         let report = Report {

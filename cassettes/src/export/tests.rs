@@ -45,7 +45,7 @@ fn simple() -> Cassette {
             end: End::Whole,
         }),
     };
-    Cassette { policy: None, exchanges: vec![Scrubber::new().exchange(exchange)] }
+    Cassette { redaction: None, policy: None, exchanges: vec![Scrubber::new().exchange(exchange)] }
 }
 
 proptest! {
@@ -63,7 +63,7 @@ proptest! {
             .zip(1..)
             .map(|(exchange, id)| scrubber.exchange(Exchange { id, ..exchange }))
             .collect();
-        let cassette = Cassette { policy, exchanges };
+        let cassette = Cassette { redaction: None, policy, exchanges };
         for target in [Target::Har, Target::VcrPy] {
             let text = export(&cassette, target);
             let imported = match read_back(&text) {

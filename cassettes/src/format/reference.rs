@@ -33,7 +33,8 @@ fn every_example_on_the_page_is_read_and_survives_being_written_again() {
     assert_eq!(everything.exchanges.len(), 6);
     let items: String =
         everything.exchanges.iter().map(|exchange| item(exchange, usize::MAX, &mut Blobs::new())).collect();
-    let again = format!("{}{items}{FOOTER}", header(everything.policy.as_ref()));
+    let again =
+        format!("{}{items}{FOOTER}", header(everything.redaction.as_ref(), everything.policy.as_ref()));
     assert_eq!(read_example(&again).unwrap(), everything);
 }
 

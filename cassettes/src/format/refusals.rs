@@ -34,7 +34,8 @@ exchanges:
 
 #[test]
 fn a_cut_at_any_byte_is_noticed() {
-    let whole = format!("{}{}", header(None), edited("", "").split_once("exchanges:\n").unwrap().1) + FOOTER;
+    let whole =
+        format!("{}{}", header(None, None), edited("", "").split_once("exchanges:\n").unwrap().1) + FOOTER;
     assert!(read(&whole, &|_| Ok(None)).is_ok());
     // Without its very last line break the cassette is still whole.
     for end in 0..whole.len() - 1 {
@@ -412,5 +413,59 @@ fn no_credential_counts_in_a_policy() {
             &format!("`{name}` holds a credential"),
             "a credential is never compared: remove it from the headers that count",
         );
+    }
+}
+
+#[test]
+fn a_redaction_holds_placeholders_and_nothing_else() {
+    let with = |redaction: &str| format!("wiretape: cassette/1\nredaction: {redaction}\nexchanges: []\n");
+    let placeholder = "'{{redacted:openai_key:1}}'";
+    let no_placeholder = "expected a placeholder for the value of a variable";
+    let quoted = "write it like '{{redacted:openai_key:1}}', in quotes";
+    let name = "letters, digits and `_`, such as OPENAI_API_KEY";
+    for (redaction, place, message, help) in [
+        ("2", "2:12", "expected the redaction as a mapping, found a number", ""),
+        ("{env: {}}", "2:12", "missing key `ruleset` in the redaction", ""),
+        (
+            "{ruleset: 1, hash: x}",
+            "2:25",
+            "unknown key `hash` in the redaction",
+            "known here: `ruleset`, `env`",
+        ),
+        (
+            "{ruleset: 1, ruleset: 1}",
+            "2:25",
+            "the key `ruleset` is defined twice",
+            "remove one of the two, or rename it",
+        ),
+        ("{ruleset: 0}", "2:22", "expected the ruleset between 1 and 4294967295, found 0", ""),
+        ("{ruleset: one}", "2:22", "expected the ruleset as a whole number, found text", ""),
+        (
+            "{ruleset: 1, env: [A]}",
+            "2:30",
+            "expected the variables that were used as a mapping, found a list",
+            "",
+        ),
+        ("{ruleset: 1, env: {A: b}}", "2:34", no_placeholder, quoted),
+        ("{ruleset: 1, env: {A: 'x{{redacted:token:1}}'}}", "2:34", no_placeholder, quoted),
+        ("{ruleset: 1, env: {A: '{{redacted:token:1}}x'}}", "2:34", no_placeholder, quoted),
+        ("{ruleset: 1, env: {A: '{{redacted:token:99999999999}}'}}", "2:34", no_placeholder, quoted),
+        ("{ruleset: 1, env: {A: [b]}}", "2:34", no_placeholder, quoted),
+        (&format!("{{ruleset: 1, env: {{1A: {placeholder}}}}}"), "2:31", "not the name of a variable", name),
+        (
+            &format!("{{ruleset: 1, env: {{'A=B': {placeholder}}}}}"),
+            "2:31",
+            "not the name of a variable",
+            name,
+        ),
+        (&format!("{{ruleset: 1, env: {{'': {placeholder}}}}}"), "2:31", "not the name of a variable", name),
+        (
+            &format!("{{ruleset: 1, env: {{A: {placeholder}, A: {placeholder}}}}}"),
+            "2:63",
+            "the key `A` is defined twice",
+            "remove one of the two, or rename it",
+        ),
+    ] {
+        assert_refused(&with(redaction), place, message, help);
     }
 }

@@ -12,9 +12,14 @@ use proptest::prelude::*;
 use super::*;
 
 fn write(policy: Option<&Policy>, exchanges: &[Scrubbed<Exchange>], threshold: usize) -> (String, Blobs) {
+    let (policy, exchanges) = (policy.cloned(), exchanges.to_vec());
+    write_whole(&Cassette { redaction: None, policy, exchanges }, threshold)
+}
+
+fn write_whole(cassette: &Cassette, threshold: usize) -> (String, Blobs) {
     let mut blobs = Blobs::new();
-    let mut text = header(policy);
-    for exchange in exchanges {
+    let mut text = header(cassette.redaction.as_ref(), cassette.policy.as_ref());
+    for exchange in &cassette.exchanges {
         text.push_str(&item(exchange, threshold, &mut blobs));
     }
     text.push_str(FOOTER);
@@ -246,11 +251,19 @@ pub(crate) fn policy() -> impl Strategy<Value = Policy> {
     )
 }
 
+fn redaction() -> impl Strategy<Value = Redaction> {
+    let placeholder =
+        ("[a-z_]{1,9}", any::<u32>()).prop_map(|(kind, n)| format!("{{{{redacted:{kind}:{n}}}}}"));
+    let env = prop::collection::btree_map("[A-Za-z_][A-Za-z0-9_]{0,12}", placeholder, 0..4);
+    (1..=u32::MAX, env).prop_map(|(ruleset, env)| Redaction { ruleset, env })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
     fn a_cassette_is_read_back_as_it_was_and_written_again_as_it_stood(
+        redaction in prop::option::of(redaction()),
         policy in prop::option::of(policy()),
         exchanges in prop::collection::vec(exchange(), 0..3),
         threshold in prop_oneof![Just(usize::MAX), 0usize..60],
@@ -260,12 +273,13 @@ proptest! {
             .zip(1..)
             .map(|(exchange, id)| Scrubbed::attest(Exchange { id, ..exchange }))
             .collect();
-        let (text, blobs) = write(policy.as_ref(), &exchanges, threshold);
+        let whole = Cassette { redaction, policy, exchanges };
+        let (text, blobs) = write_whole(&whole, threshold);
         let cassette = read_with(&text, &blobs);
         prop_assert!(cassette.is_ok(), "{:?}\n{}", cassette, text);
         let cassette = cassette.unwrap();
-        prop_assert_eq!(&cassette, &Cassette { policy, exchanges }, "{}", text);
-        let (again, _) = write(cassette.policy.as_ref(), &cassette.exchanges, threshold);
+        prop_assert_eq!(&cassette, &whole, "{}", text);
+        let (again, _) = write_whole(&cassette, threshold);
         prop_assert_eq!(again, text);
     }
 
@@ -424,7 +438,7 @@ fn content_under_a_coding_it_does_not_wear_is_marked() {
 fn a_cassette_without_exchanges_is_read() {
     assert_eq!(
         read_with(&write(None, &[], 0).0, &Blobs::new()).unwrap(),
-        Cassette { policy: None, exchanges: Vec::new() }
+        Cassette { redaction: None, policy: None, exchanges: Vec::new() }
     );
     assert!(read_with("wiretape: cassette/1\nexchanges: []\n", &Blobs::new()).unwrap().exchanges.is_empty());
 }
@@ -438,8 +452,42 @@ fn a_cassette_with_the_line_breaks_of_windows_is_read_the_same() {
 #[test]
 fn a_policy_of_only_the_uri_is_one_word() {
     let policy = Policy { compare: Compare::Uri, ..Policy::default() };
-    assert!(header(Some(&policy)).contains("\nmatch: uri\n"));
-    assert!(header(Some(&Policy::default())).contains("\nmatch: {}\n"));
+    assert!(header(None, Some(&policy)).contains("\nmatch: uri\n"));
+    assert!(header(None, Some(&Policy::default())).contains("\nmatch: {}\n"));
+}
+
+#[test]
+fn the_redaction_stands_in_front_with_its_variables_in_order() {
+    let env = [("OPENAI_API_KEY", "{{redacted:openai_key:1}}"), ("GH_TOKEN", "{{redacted:github_token:2}}")];
+    let env = env.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+    assert_eq!(
+        header(
+            Some(&Redaction { ruleset: 1, env }),
+            Some(&Policy { compare: Compare::Uri, ..Policy::default() })
+        ),
+        "\
+---
+wiretape: cassette/1
+redaction:
+  ruleset: 1
+  env:
+    GH_TOKEN: '{{redacted:github_token:2}}'
+    OPENAI_API_KEY: '{{redacted:openai_key:1}}'
+match: uri
+exchanges:
+"
+    );
+    assert_eq!(
+        header(Some(&Redaction::new()), None),
+        "---\nwiretape: cassette/1\nredaction:\n  ruleset: 1\nexchanges:\n"
+    );
+}
+
+#[test]
+fn a_newer_ruleset_is_no_obstacle_to_reading() {
+    let text = "wiretape: cassette/1\nredaction: {ruleset: 7}\nexchanges: []\n";
+    let redaction = read_with(text, &Blobs::new()).unwrap().redaction.unwrap();
+    assert_eq!((redaction.ruleset, redaction.env.len()), (7, 0));
 }
 
 /// Speed, to be looked at: `cargo test --release -p wiretape-cassettes -- --ignored --nocapture speed`.

@@ -136,7 +136,7 @@ impl<'o> Desk<'o> {
         }
         Imported {
             format,
-            cassette: Cassette { policy, exchanges },
+            cassette: Cassette { redaction: None, policy, exchanges },
             repairs: self.repairs.into_iter().collect(),
             skipped: self.skipped,
             found,

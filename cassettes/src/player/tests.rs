@@ -38,7 +38,7 @@ fn player(policy: Policy, exchanges: &[(&str, &str, &str)]) -> Player {
         }),
     };
     let exchanges = (1..).zip(exchanges).map(exchange).map(|e| Scrubber::new().exchange(e)).collect();
-    let cassette = Cassette { policy: Some(policy), exchanges };
+    let cassette = Cassette { redaction: None, policy: Some(policy), exchanges };
     Player::new(Arc::new(Index::new(cassette, &Policy::default())), Pace::Instant)
 }
 

@@ -15,7 +15,7 @@ fn exchange(id: u32, body: &str) -> Scrubbed<Exchange> {
 
 fn cassette(bodies: &[&str]) -> Cassette {
     let exchanges = bodies.iter().zip(1..).map(|(body, id)| exchange(id, body)).collect();
-    Cassette { policy: None, exchanges }
+    Cassette { redaction: None, policy: None, exchanges }
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -115,7 +115,7 @@ fn a_save_that_fails_leaves_the_old_cassette_and_no_other_file() {
 
     // While exchanges still come.
     let lost = || StoreError::Io { action: "read", file: "x".into(), source: io::Error::other("lost") };
-    let result = save_from(&path, None, [Ok(exchange(1, "new")), Err(lost())]);
+    let result = save_from(&path, None, None, [Ok(exchange(1, "new")), Err(lost())]);
     assert_eq!(result.unwrap_err().to_string(), "cannot read x: lost");
     assert_eq!((fs::read(&path).unwrap(), names(dir.path())), (old.clone(), vec!["a.yaml".to_owned()]));
 

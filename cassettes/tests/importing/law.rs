@@ -14,7 +14,8 @@ pub fn holds(bytes: &[u8], format: Option<Format>) -> usize {
     let source = Source { name: "a.yaml", bytes, beside: &beside };
     let options = Options { origin: Url::parse("https://a.test/").ok(), ..Options::default() };
     let Ok(imported) = import::import(source, format, &options) else { return 0 };
-    let (mut text, mut blobs) = (format::header(imported.cassette.policy.as_ref()), Vec::new());
+    let (mut text, mut blobs) =
+        (format::header(imported.cassette.redaction.as_ref(), imported.cassette.policy.as_ref()), Vec::new());
     for exchange in &imported.cassette.exchanges {
         text += &format::item(exchange, format::BLOB_THRESHOLD, &mut blobs);
     }

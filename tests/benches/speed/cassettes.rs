@@ -56,7 +56,7 @@ fn written(folder: &Path, size: usize) -> PathBuf {
     let path = folder.join(format!("{size}.yaml"));
     let policy = Policy { on_repeat: OnRepeat::Last, ..Policy::default() };
     let exchanges = (0..size).map(|number| Ok(corpus::chat(number)));
-    store::save_from(&path, Some(&policy), exchanges).expect("the cassette is written");
+    store::save_from(&path, None, Some(&policy), exchanges).expect("the cassette is written");
     path
 }
 

@@ -76,7 +76,10 @@ pub(crate) async fn measure(
 ) {
     let cassette = wiretape.home().join("load.yaml");
     let policy = Policy { on_repeat: OnRepeat::Last, ..Policy::default() };
-    let saved = store::save(&cassette, &Cassette { policy: Some(policy), exchanges: corpus::load() });
+    let saved = store::save(
+        &cassette,
+        &Cassette { redaction: None, policy: Some(policy), exchanges: corpus::load() },
+    );
     saved.expect("the cassette is written");
     let proxy = wiretape.replay(&cassette);
     for &workload in workloads {

@@ -151,7 +151,8 @@ fn recovering_twice_is_recovering_once() {
             panic!("one orphan")
         };
         let records = Journal::read(orphan).unwrap();
-        save_from(&run.cassette, None, records.map(|record| record.map(|(_, exchange)| exchange))).unwrap()
+        let exchanges = records.map(|record| record.map(|(_, exchange)| exchange));
+        save_from(&run.cassette, None, None, exchanges).unwrap()
     };
     assert_eq!(recover(), Saved::Written);
     let once = load(&run.cassette).unwrap();

@@ -189,7 +189,8 @@ impl<'a> Reading<'a> {
                     node.with_number(new)
                 }
             };
-            changes.push(Change { old: said.text.to_owned(), new, since: said.since });
+            // No client said it before a server did, so wherever it stands it is this id.
+            changes.push(Change { old: said.text.to_owned(), new, since: (0, Part::Request) });
         }
         changes
     }

@@ -14,7 +14,7 @@ use crate::{
 pub(super) struct Change {
     pub(super) old: String,
     pub(super) new: String,
-    /// The exchange and the part of it that first said the value; what a client said before is its own.
+    /// Where the value is the server's from: before that it is the client's own.
     pub(super) since: (usize, Part),
 }
 

@@ -6,6 +6,7 @@
 
 mod carry;
 mod form;
+mod names;
 mod places;
 mod stamp;
 
@@ -23,6 +24,7 @@ use crate::{
 };
 use carry::{Carrier, Change, fitted};
 use form::{Id, Kind};
+pub(crate) use names::{Names, Renaming};
 use places::{Part, Place, What};
 use stamp::{Stamp, a_day_after};
 
@@ -46,6 +48,41 @@ pub fn stabilize(exchanges: Vec<Scrubbed<Exchange>>, old: &[Scrubbed<Exchange>])
         exchange.map(|exchange| carrier.carry(place, edited(exchange, &mine)))
     };
     exchanges.into_iter().enumerate().map(changed).collect()
+}
+
+/// The times at the catalogue's places of a reply, in order.
+pub(crate) fn times_of(exchange: &Exchange) -> Vec<&str> {
+    let mut times = Vec::new();
+    each_time(exchange, &mut |place| times.push(place.text));
+    times
+}
+
+/// The exchange with other times at these places.
+pub(crate) fn with_times(exchange: Exchange, times: &[&str]) -> Exchange {
+    let mut times = times.iter();
+    let mut edits = Vec::new();
+    each_time(&exchange, &mut |place| {
+        if let Some(time) = times.next().filter(|time| **time != place.text) {
+            edits.push((place.part, Edit::new(place.span, time.as_bytes().to_vec())));
+        }
+    });
+    edited(exchange, &edits)
+}
+
+/// The exchange with one and the same text for all times at the catalogue's places.
+pub(crate) fn without_times(exchange: Exchange) -> Exchange {
+    let count = times_of(&exchange).len();
+    with_times(exchange, &vec!["0"; count])
+}
+
+fn each_time<'a>(exchange: &'a Exchange, show: &mut dyn FnMut(Place<'a>)) {
+    if let Some(provider) = Catalog::builtin().provider_of(exchange) {
+        places::visit(exchange, provider, &mut |place| {
+            if matches!(place.what, What::Time { .. }) && Stamp::read(place.text).is_some() {
+                show(place);
+            }
+        });
+    }
 }
 
 /// What was said where.
@@ -148,9 +185,10 @@ impl<'a> Reading<'a> {
 
     /// Whether the id was made here, so that its number is in use.
     fn take(&mut self, id: &Id, text: &str) -> bool {
-        let (kind, number) = match id {
-            Id::Of(kind) => (kind, kind.number_of(text)),
-            Id::OldNode(node) => (&Kind::Number, Kind::Number.number_of(&node.number)),
+        let number = id.number_of(text);
+        let kind = match id {
+            Id::Of(kind) => kind,
+            Id::OldNode(_) => &Kind::Number,
         };
         if let Some(number) = number {
             let highest = self.taken.entry(kind.clone()).or_default();

@@ -62,6 +62,22 @@ impl Id {
         };
         Some(Self::Of(kind))
     }
+
+    /// The number of an id that was made here.
+    pub(super) fn number_of(&self, text: &str) -> Option<u64> {
+        match self {
+            Self::Of(kind) => kind.number_of(text),
+            Self::OldNode(node) => Kind::Number.number_of(&node.number),
+        }
+    }
+
+    /// What no id is, for all ids of a kind.
+    pub(super) fn nameless(&self) -> String {
+        match self {
+            Self::Of(kind) => kind.make(0),
+            Self::OldNode(node) => node.with_number(&Kind::Number.make(0)),
+        }
+    }
 }
 
 impl Kind {

@@ -104,7 +104,7 @@ impl GitHub {
 
     /// A reply to GET: with an entity tag, and 304 to a client that has it already.
     fn found(&self, asked: &Asked, body: &Value, link: Option<String>) -> Answer {
-        let etag = format!("W/\"{}\"", digest(&body.to_string()));
+        let etag = format!("W/\"{}\"", self.fresh.mint(digest(&body.to_string())));
         let reply = match asked.header("if-none-match") {
             Some(known) if known == etag => Reply::new(StatusCode::NOT_MODIFIED, ""),
             _ => self.reply(asked, StatusCode::OK, body),
@@ -132,7 +132,7 @@ impl GitHub {
             .named("x-github-media-type", "github.v3; format=json")
             .named("x-github-api-version-selected", "2022-11-28")
             .named("x-ratelimit-limit", "5000")
-            .named("x-ratelimit-remaining", "4987")
+            .named("x-ratelimit-remaining", self.fresh.remaining(5000).to_string())
             .named("x-ratelimit-reset", self.fresh.epoch().to_string())
             .named("x-ratelimit-used", "13")
             .named("x-ratelimit-resource", if asked.method() == Method::POST { "graphql" } else { "core" })
@@ -146,7 +146,7 @@ fn user(fresh: &Fresh) -> Value {
         "login": "octo-tester", "id": fresh.number(), "node_id": fresh.id("U_kgDO", 8), "type": "User",
         "url": format!("{API}/users/octo-tester"), "html_url": "https://github.com/octo-tester",
         "name": format!("Octo {}", fresh.word()), "company": null, "public_repos": 8,
-        "created_at": fresh.iso_time(), "updated_at": fresh.iso_time(),
+        "created_at": fresh.past_iso_time(), "updated_at": fresh.past_iso_time(),
     })
 }
 
@@ -155,7 +155,7 @@ fn repository(fresh: &Fresh, user: &Value) -> Value {
         "id": fresh.number(), "node_id": fresh.id("R_kgDO", 8), "name": "r", "full_name": "o/r", "private": false,
         "owner": user, "html_url": "https://github.com/o/r", "description": format!("about {}", fresh.word()),
         "fork": false, "url": format!("{API}/repos/o/r"), "default_branch": "main", "open_issues_count": ISSUES,
-        "stargazers_count": 42, "created_at": fresh.iso_time(), "pushed_at": fresh.iso_time(),
+        "stargazers_count": 42, "created_at": fresh.past_iso_time(), "pushed_at": fresh.past_iso_time(),
     })
 }
 
@@ -166,7 +166,7 @@ fn issue(fresh: &Fresh, user: &Value, number: u64) -> Value {
         "html_url": format!("https://github.com/o/r/issues/{number}"), "id": fresh.number(),
         "node_id": fresh.id("I_kwDO", 10), "number": number, "title": format!("about {}", fresh.word()),
         "user": user, "labels": [label], "state": "open", "locked": false, "comments": 0,
-        "created_at": fresh.iso_time(), "updated_at": fresh.iso_time(), "closed_at": null, "body": "it does not",
+        "created_at": fresh.past_iso_time(), "updated_at": fresh.past_iso_time(), "closed_at": null, "body": "it does not",
     })
 }
 

@@ -94,6 +94,7 @@ fn renumbered(exchange: Scrubbed<Exchange>, placeholders: &mut Placeholders) -> 
 fn retimed(mut exchange: Exchange, before: &Exchange) -> Exchange {
     exchange.at = before.at;
     exchange.request.body.frames.clone_from(&before.request.body.frames);
+    exchange.request.headers = in_order_of(exchange.request.headers, &before.request.headers);
     let headers = with_old_moments(&exchange, before);
     match (&mut exchange.reply, &before.reply) {
         (Reply::Response(now), Reply::Response(then)) => {
@@ -107,6 +108,16 @@ fn retimed(mut exchange: Exchange, before: &Exchange) -> Exchange {
         (reply, then) => reply.clone_from(then),
     }
     exchange
+}
+
+/// The same headers in the order of others that have the same names.
+fn in_order_of(headers: Headers, before: &Headers) -> Headers {
+    let mut left: Vec<Header> = headers.into_iter().collect();
+    let next = |header: &Header| {
+        let place = left.iter().position(|h| h.name() == header.name())?;
+        Some(left.remove(place))
+    };
+    before.iter().filter_map(next).collect()
 }
 
 /// The new headers of a reply, but for those that tell of one moment only.
@@ -141,6 +152,10 @@ fn timeless(exchange: &Exchange) -> Exchange {
         }
     }
     exchange.request.body.frames.clear();
+    // Go sends them in another order every time.
+    let mut headers: Vec<Header> = std::mem::take(&mut exchange.request.headers).into_iter().collect();
+    headers.sort_by(|a, b| a.name().cmp(b.name()));
+    exchange.request.headers = headers.into_iter().collect();
     exchange
 }
 

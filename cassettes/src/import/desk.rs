@@ -9,14 +9,14 @@ use matchers::Policy;
 use yaml::{Problem, Span};
 
 use super::{
-    Format, Imported, Options, Repair, Skipped,
+    Format, Ids, Imported, Options, Repair, Skipped,
     draft::Draft,
     read::Field,
     repair::{self, Stored},
     scrubbed,
     text::Text,
 };
-use crate::Cassette;
+use crate::{Cassette, stabilize};
 
 pub(super) struct Desk<'o> {
     options: &'o Options,
@@ -129,6 +129,10 @@ impl<'o> Desk<'o> {
 
     pub(super) fn close(self, format: Format) -> Imported {
         let (exchanges, found) = scrubbed(self.exchanges);
+        let exchanges = match self.options.ids {
+            Ids::AsRecorded => exchanges,
+            Ids::Stable => stabilize(exchanges, &[]),
+        };
         let mut policy = self.policy.unwrap_or_else(|| format.policy());
         if let Some(compare) = self.options.compare {
             let chosen = Policy { compare, ..policy.unwrap_or_default() };

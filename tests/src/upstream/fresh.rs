@@ -16,11 +16,26 @@ use time::{Duration, OffsetDateTime, format_description::well_known::Rfc3339};
 #[derive(Debug, Default)]
 pub struct Fresh {
     minted: Mutex<Vec<String>>,
+    words: Words,
     ticks: AtomicI64,
     used: AtomicU64,
 }
 
+/// What the text of an answer is made of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Words {
+    /// A made-up word in every answer, so that a mix-up of replies shows.
+    #[default]
+    Fresh,
+    /// Always the same word: only ids and times are new.
+    Same,
+}
+
 impl Fresh {
+    pub fn with(words: Words) -> Self {
+        Self { words, ..Self::default() }
+    }
+
     /// An id such as `chatcmpl-` with `len` letters and digits behind it.
     pub fn id(&self, prefix: &str, len: usize) -> String {
         self.mint(format!("{prefix}{}", random(ALPHANUMERIC, len)))
@@ -90,7 +105,10 @@ impl Fresh {
 
     /// A made-up word for the text of an answer: not an id, so a replay must repeat it.
     pub fn word(&self) -> String {
-        random(LETTERS, 7)
+        match self.words {
+            Words::Fresh => random(LETTERS, 7),
+            Words::Same => "same".to_owned(),
+        }
     }
 
     /// Every id and time made so far.

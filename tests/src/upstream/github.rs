@@ -1,7 +1,7 @@
 //! `api.github.com`: enough of REST and GraphQL for `gh`, Octokit and PyGithub, with entity tags,
 //! pages and gzip as the real one has them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use http::{Method, StatusCode, header};
 use serde_json::{Value, json};
@@ -20,6 +20,8 @@ pub(super) struct GitHub {
     repository: Value,
     /// Newest first, as the API lists them.
     issues: Vec<Value>,
+    /// Those that were posted.
+    comments: Mutex<Vec<Value>>,
 }
 
 impl GitHub {
@@ -27,7 +29,7 @@ impl GitHub {
         let user = user(&fresh);
         let repository = repository(&fresh, &user);
         let issues = (1..=ISSUES).rev().map(|number| issue(&fresh, &user, number)).collect();
-        Self { fresh, user, repository, issues }
+        Self { fresh, user, repository, issues, comments: Mutex::default() }
     }
 
     pub(super) fn answer(&self, asked: &Asked) -> Answer {
@@ -45,6 +47,13 @@ impl GitHub {
                 }
             }
             ("POST", ["repos", "o", "r", "issues", number, "comments"]) => self.comment(asked, number),
+            ("GET", ["repos", "o", "r", "issues", "comments", id]) => {
+                let comments = self.comments.lock().unwrap();
+                match comments.iter().find(|comment| comment["id"].as_u64() == id.parse().ok()) {
+                    Some(comment) => self.found(asked, comment, None),
+                    None => self.reply(asked, StatusCode::NOT_FOUND, &not_found()).answer(),
+                }
+            }
             ("POST", ["graphql"]) => self.graphql(asked),
             _ => self.reply(asked, StatusCode::NOT_FOUND, &not_found()).answer(),
         }
@@ -82,6 +91,7 @@ impl GitHub {
             "id": id, "node_id": self.fresh.id("IC_kwDO", 16), "user": self.user, "created_at": created,
             "updated_at": created, "author_association": "OWNER", "body": asked.json()["body"],
         });
+        self.comments.lock().unwrap().push(comment.clone());
         self.reply(asked, StatusCode::CREATED, &comment).header(header::LOCATION, url).answer()
     }
 

@@ -5,6 +5,7 @@
 //! stand is told by the catalogue; from there each change is carried to every other place where the value stands.
 
 mod carry;
+mod dictionary;
 mod form;
 mod names;
 mod places;

@@ -1,9 +1,8 @@
 //! New values put wherever the old ones stand by themselves: in URLs, headers, bodies, streams and messages.
 
-use aho_corasick::{AhoCorasick, Input, MatchKind};
-use exchange::{Body, Exchange, Header, Headers, Informational, Reply, Request, Response, Url};
+use exchange::{Body, Exchange, Header, Headers, Informational, Reply, Request, Response, StreamKind, Url};
 
-use super::places::Part;
+use super::{dictionary::Dictionary, places::Part};
 use crate::{
     edits::{Edit, apply_to_str, edit_headers},
     text::{self, Form, Leaf, View},
@@ -19,40 +18,27 @@ pub(super) struct Change {
 }
 
 /// Finds all values at once.
+#[derive(Debug)]
 pub(super) struct Carrier {
     changes: Vec<Change>,
-    finder: Option<AhoCorasick>,
+    dictionary: Dictionary,
 }
 
 impl Carrier {
     pub(super) fn new(changes: Vec<Change>) -> Self {
         let changes: Vec<Change> = changes.into_iter().filter(|change| change.old != change.new).collect();
-        let olds = changes.iter().map(|change| &change.old);
-        let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(olds);
-        // Only more patterns than memory holds cannot be looked for.
-        let finder = finder.ok().filter(|_| !changes.is_empty());
-        Self { changes, finder }
+        let dictionary = Dictionary::new(changes.iter().map(|change| change.old.as_str()));
+        Self { changes, dictionary }
     }
 
     /// The values that stand by themselves in a text, by their places among the changes.
-    pub(super) fn hits(&self, text: &[u8], mut hit: impl FnMut(usize, std::ops::Range<usize>)) {
-        let Some(finder) = &self.finder else {
-            return;
-        };
-        let mut from = 0;
-        while let Some(found) = finder.find(Input::new(text).range(from..)) {
-            if stands_alone(text, found.range()) {
-                hit(found.pattern().as_usize(), found.range());
-                from = found.end();
-            } else {
-                from = found.start() + 1;
-            }
-        }
+    pub(super) fn hits(&self, text: &[u8], hit: impl FnMut(usize, std::ops::Range<usize>)) {
+        self.dictionary.hits(text, hit);
     }
 
     /// The exchange with the new values, in a recording the one at this place.
     pub(super) fn carry(&self, place: usize, exchange: Exchange) -> Exchange {
-        if self.finder.is_none() {
+        if self.dictionary.is_empty() {
             return exchange;
         }
         let request = self.request(exchange.request, (place, Part::Request));
@@ -67,14 +53,14 @@ impl Carrier {
 
     fn request(&self, request: Request, at: (usize, Part)) -> Request {
         let Request { method, url, headers, body, trailers } = request;
-        let new = text::rewrite_body(&body, &headers, &mut |leaf| self.in_leaf(leaf, at));
+        let new = self.body(&body, &headers, at);
         let headers = fitted(self.headers(&headers, at), &body, &new);
         let url = self.url(url, at);
         Request { method, url, headers, body: new, trailers: self.headers(&trailers, at) }
     }
 
     fn response(&self, response: Response, at: (usize, Part)) -> Response {
-        let body = text::rewrite_body(&response.body, &response.headers, &mut |leaf| self.in_leaf(leaf, at));
+        let body = self.body(&response.body, &response.headers, at);
         let headers = fitted(self.headers(&response.headers, at), &response.body, &body);
         let informational = response
             .informational
@@ -84,6 +70,18 @@ impl Carrier {
         let messages = text::rewrite_messages(&response.messages, &mut |leaf| self.in_leaf(leaf, at));
         let trailers = self.headers(&response.trailers, at);
         Response { headers, informational, body, trailers, messages, ..response }
+    }
+
+    fn body(&self, body: &Body, headers: &Headers, at: (usize, Part)) -> Body {
+        // Where nothing is escaped and nothing runs on, what is not in the bytes is not in the texts.
+        if let Some(bytes) = body.bytes().filter(|bytes| is_flat(bytes, headers)) {
+            let mut is_in = false;
+            self.hits(bytes, |_, _| is_in = true);
+            if !is_in {
+                return body.clone();
+            }
+        }
+        text::rewrite_body(body, headers, &mut |leaf| self.in_leaf(leaf, at))
     }
 
     fn headers(&self, headers: &Headers, at: (usize, Part)) -> Headers {
@@ -160,18 +158,14 @@ pub(super) fn fitted(mut headers: Headers, old: &Body, new: &Body) -> Headers {
     headers
 }
 
-/// A value counts only where it is not part of a longer word or number.
-fn stands_alone(text: &[u8], span: std::ops::Range<usize>) -> bool {
-    if !crate::rebind::stands_alone(text, span.start, span.len()) {
-        return false;
-    }
-    // `0.123456` and `123456.7` are numbers of their own.
-    let digit = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_digit);
-    let point = |at: Option<usize>| at.and_then(|at| text.get(at)) == Some(&b'.');
-    let (before, after) = (span.start.checked_sub(1), Some(span.end));
-    let in_decimal =
-        (point(before) && digit(span.start.checked_sub(2))) || (point(after) && digit(Some(span.end + 1)));
-    !(in_decimal && is_digits(&text[span]))
+/// Whether the texts of a body stand in it as they are.
+fn is_flat(bytes: &[u8], headers: &Headers) -> bool {
+    let is_json = bytes.starts_with(b"{") || bytes.starts_with(b"[");
+    let is_escaped = match is_json {
+        true => memchr::memchr(b'\\', bytes).is_some(),
+        false => memchr::memchr3(b'\\', b'%', b'+', bytes).is_some(),
+    };
+    StreamKind::of(headers).is_none() && !is_escaped
 }
 
 fn is_digits(text: &[u8]) -> bool {

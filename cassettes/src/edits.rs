@@ -64,7 +64,7 @@ pub(crate) fn edit_headers<'a>(headers: &Headers, edits_of: impl Fn(&[u8]) -> Ve
 }
 
 /// A message with the edits that `edits_of` finds in it.
-pub(crate) fn edit_message<'a>(message: &Message, edits_of: impl Fn(&[u8]) -> Vec<Edit<'a>>) -> Message {
+pub(crate) fn edit_message<'a>(message: &Message, edits_of: impl FnOnce(&[u8]) -> Vec<Edit<'a>>) -> Message {
     let piece = match &message.piece {
         Piece::Text(text) => {
             Piece::Text(apply_to_str(text, &edits_of(text.as_bytes())).unwrap_or_else(|| text.clone()))

@@ -23,6 +23,7 @@ use yaml::{Fields, Limits, Node, Out, Problem, Span};
 
 use crate::Scrubbed;
 
+pub(crate) use redaction::placeholder_parts;
 pub use redaction::{RULESET, Redaction};
 
 /// An ordered file of exchanges.

@@ -306,18 +306,24 @@ impl Refusal {
 /// The largest file that is read, packed or not.
 pub const MOST_BYTES: usize = 256 << 20;
 
-/// Scrubs what a recorder kept and numbers it.
-fn scrubbed(exchanges: Vec<Exchange>) -> (Vec<crate::Scrubbed<Exchange>>, Vec<Found>) {
+/// Scrubs what a recorder kept and numbers it. A secret that is met late may stand early too, so all of it is looked at
+/// twice. What cannot be looked into is left out, and told by its place among the exchanges.
+fn scrubbed(exchanges: Vec<Exchange>) -> (Vec<crate::Scrubbed<Exchange>>, Vec<Found>, Vec<Skipped>) {
     let mut scrubber = Scrubber::new();
-    let mut found = Vec::new();
-    let exchanges = exchanges
+    let (mut kept, mut skipped) = (Vec::with_capacity(exchanges.len()), Vec::new());
+    for (exchange, number) in exchanges.into_iter().zip(1..) {
+        match scrubber.exchange(exchange) {
+            Ok(exchange) => kept.push((exchange, scrubber.known())),
+            Err(reason) => skipped.push(Skipped { number, position: None, reason: reason.to_string() }),
+        }
+    }
+    let exchanges: Vec<_> = kept
         .into_iter()
         .zip(1u32..)
-        .map(|(exchange, id)| {
-            let scrubbed = scrubber.exchange(Exchange { id, ..exchange });
-            found.extend(crate::scrub::found_in(&scrubbed));
-            scrubbed
+        .map(|((exchange, known), id)| {
+            scrubber.again(exchange, known).map(|exchange| Exchange { id, ..exchange })
         })
         .collect();
-    (exchanges, found)
+    let found = exchanges.iter().flat_map(crate::scrub::found_in).collect();
+    (exchanges, found, skipped)
 }

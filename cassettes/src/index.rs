@@ -5,15 +5,22 @@ use std::{collections::HashMap, sync::OnceLock, thread};
 use exchange::{Content, Exchange, Peer, Piece, Request};
 use matchers::{Canonical, Key, Policy};
 
-use crate::{format::Cassette, rebind::uuids_in, scrub::Scrubbed};
+use crate::{
+    disguise::{StandIn, stand_ins},
+    format::{Cassette, Redaction},
+    rebind::uuids_in,
+    scrub::Scrubbed,
+};
 
 #[derive(Debug)]
 pub struct Index {
     exchanges: Vec<Scrubbed<Exchange>>,
     canonicals: Vec<Canonical>,
     queues: HashMap<Route, Vec<u32>>,
+    redaction: Option<Redaction>,
     policy: Policy,
     has_omitted: bool,
+    stand_ins: Vec<StandIn>,
     makers: OnceLock<HashMap<String, Peer>>,
 }
 
@@ -27,8 +34,9 @@ pub enum Route {
 impl Index {
     /// `default` holds where the cassette does not carry its own policy.
     pub fn new(cassette: Cassette, default: &Policy) -> Self {
+        let stand_ins = stand_ins(&cassette);
         let policy = cassette.policy.unwrap_or_else(|| default.clone());
-        let exchanges = cassette.exchanges;
+        let (redaction, exchanges) = (cassette.redaction, cassette.exchanges);
         let canonicals = canonicals(&exchanges, &policy);
         let mut queues: HashMap<Route, Vec<u32>> = HashMap::with_capacity(exchanges.len() * 2);
         for (place, canonical) in (0u32..).zip(&canonicals) {
@@ -39,7 +47,16 @@ impl Index {
             }
         }
         let has_omitted = exchanges.iter().any(|e| matches!(e.request.body.content, Content::Omitted { .. }));
-        Self { exchanges, canonicals, queues, policy, has_omitted, makers: OnceLock::new() }
+        Self {
+            exchanges,
+            canonicals,
+            queues,
+            redaction,
+            policy,
+            has_omitted,
+            stand_ins,
+            makers: OnceLock::new(),
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -59,8 +76,18 @@ impl Index {
         &self.policy
     }
 
+    /// How the cassette says that it was scrubbed.
+    pub fn redaction(&self) -> Option<&Redaction> {
+        self.redaction.as_ref()
+    }
+
     pub fn exchanges(&self) -> &[Scrubbed<Exchange>] {
         &self.exchanges
+    }
+
+    /// What a client of the cassette may send where a secret stood.
+    pub fn stand_ins(&self) -> &[StandIn] {
+        &self.stand_ins
     }
 
     /// Whether a request's body was too large to keep.

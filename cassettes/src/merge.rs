@@ -28,11 +28,19 @@ pub enum Merge {
 }
 
 /// A joined cassette.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Merged {
     pub exchanges: Vec<Scrubbed<Exchange>>,
     /// How many of the new exchanges say what one of the old ones said.
     pub unchanged: usize,
+    renamed: Placeholders,
+}
+
+impl Merged {
+    /// What became of a placeholder of the new run.
+    pub fn placeholder(&mut self, text: &str) -> String {
+        self.renamed.renumbered(text)
+    }
 }
 
 /// Joins an old cassette's exchanges and a run's new ones, given in the order in which their requests came and with the
@@ -75,7 +83,7 @@ pub fn merge(
     exchanges.extend(new.into_iter().map(|e| renumbered(e, &mut placeholders)));
     let exchanges =
         (1..).zip(exchanges).map(|(id, exchange)| exchange.map(|e| Exchange { id, ..e })).collect();
-    Merged { exchanges, unchanged }
+    Merged { exchanges, unchanged, renamed: placeholders }
 }
 
 /// Whether two exchanges say the same, whatever their timing, numbers, and times of the servers.

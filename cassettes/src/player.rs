@@ -3,12 +3,13 @@
 //! Finding it is a hash look-up, so its cost does not grow with the cassette; patterns are only asked to explain a
 //! miss. The player decides and never does: it gives a [`Plan`] and is told later how the delivery went.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use exchange::{Content, Exchange, Peer, Request, Segment};
 use matchers::{Canonical, Difference, NearMiss, OnRepeat, Pattern, Policy, Shape, Shapes, Slot};
 
 use crate::{
+    disguise::{disguised, has_placeholders},
     index::{Index, Route},
     plan::{Pace, Plan},
     rebind::{Bindings, rebind},
@@ -115,10 +116,14 @@ impl Player {
             return Decision::Miss(Miss::NotKept { exchange: exchange.id });
         }
         let bound = self.bindings.bind(&index.canonical(place).slots, &live.slots);
-        let plan = match bound.is_empty() {
-            true => Plan::of(&exchange.reply, request, self.pace),
-            false => Plan::of(&rebind(&exchange.reply, &bound), request, self.pace),
-        };
+        let mut reply = Cow::Borrowed(&exchange.reply);
+        if !bound.is_empty() {
+            reply = Cow::Owned(rebind(&reply, &bound));
+        }
+        if has_placeholders(&reply) {
+            reply = Cow::Owned(disguised(&reply));
+        }
+        let plan = Plan::of(&reply, request, self.pace);
         let Some(plan) = plan else {
             return Decision::Miss(Miss::NotKept { exchange: exchange.id });
         };

@@ -1,40 +1,68 @@
 //! Scrubbing: the only way from what was on the wire to anything that is kept or shown.
 //!
-//! Credentials in headers and URLs become placeholders before anything else happens. The same secret gets the same
-//! placeholder for as long as one [`Scrubber`] lives, and never a hash: a hash is an oracle for guessing.
+//! Secrets become placeholders before anything else happens: by the place where they stand, by their shape, and by
+//! their value once it is known, whatever they are wrapped in. The same secret gets the same placeholder for as long as
+//! one [`Scrubber`] lives, and never a hash: a hash is an oracle for guessing.
 
+mod detect;
+pub mod dummy;
+mod encoded;
 mod found;
+mod headers;
+mod keys;
+mod learned;
 mod names;
 mod placeholder;
+pub(crate) mod placeholders;
 mod query;
+pub mod rules;
+mod secrets;
+mod shapes;
 mod subprotocol;
+mod variables;
 
-use std::{
-    collections::{HashMap, HashSet},
-    ops::Deref,
+use std::{borrow::Cow, collections::HashSet, ops::Deref, sync::Arc};
+
+use exchange::{Body, Exchange, Headers, Message, Reply, Request, Response, Url};
+use thiserror::Error;
+
+use crate::{
+    edits::{Edit, apply, apply_to_str},
+    text::{self, Form},
 };
 
-use exchange::{Exchange, Header, Headers, Reply, Request, Response, Url};
-
-use query::Query;
+use detect::Detector;
+use secrets::Secrets;
 
 pub use found::{Found, found_in};
 pub(crate) use names::is_credential_header;
 pub use placeholder::Placeholders;
 pub(crate) use placeholder::split_placeholders;
+pub use rules::Rules;
 
 /// A value that holds no secret. Only the scrubber makes one from traffic, and only the store's reader from a file
 /// that was scrubbed when it was written. Disk, log, terminal and matching accept nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scrubbed<T>(T);
 
-/// Takes secrets out. Keeps those it met, in memory only, to name each of them the same way every time.
-#[derive(Default)]
+/// Takes secrets out. Keeps those it met, in memory only, to name each of them the same way every time and to find it
+/// again wherever it stands. A clone starts with what is known; it costs little.
+#[derive(Clone, Default)]
 pub struct Scrubber {
     /// Request headers that are kept although nothing is known about them, in lower case.
-    kept: HashSet<String>,
-    known: HashMap<(&'static str, Vec<u8>), u32>,
-    counts: HashMap<&'static str, u32>,
+    kept: Arc<HashSet<String>>,
+    rules: Arc<Rules>,
+    secrets: Secrets,
+    /// How often a text was changed.
+    changes: usize,
+}
+
+/// Why an exchange cannot be kept: something in it cannot be looked into.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the {part} says that it is coded as {coding}, and cannot be decoded: nobody can tell what is in it")]
+pub struct Unscrubbable {
+    part: &'static str,
+    coding: String,
 }
 
 impl<T> Scrubbed<T> {
@@ -69,23 +97,109 @@ impl Scrubber {
     /// Keeps the request headers of these names, in any case, unless they are credentials: what a match policy
     /// compares must still be there to be compared.
     pub fn keeping(names: &[String]) -> Self {
-        Self { kept: names.iter().map(|name| name.to_ascii_lowercase()).collect(), ..Self::default() }
+        let kept = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+        Self { kept: Arc::new(kept), ..Self::default() }
     }
 
-    pub fn exchange(&mut self, exchange: Exchange) -> Scrubbed<Exchange> {
-        let request = self.request(exchange.request).into_inner();
-        let reply = match exchange.reply {
-            Reply::Response(response) => Reply::Response(self.response(response)),
-            fault @ Reply::Fault { .. } => fault,
-        };
-        Scrubbed::attest(Exchange { request, reply, ..exchange })
+    /// The same for other names.
+    #[must_use]
+    pub fn and_keeping(mut self, names: &[String]) -> Self {
+        self.kept = Self::keeping(names).kept;
+        self
+    }
+
+    /// The same with a project's own rules.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Arc<Rules>) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// The same with what the environment holds. Variables whose values are no secrets are passed over.
+    #[must_use]
+    pub fn knowing<'v>(mut self, variables: impl IntoIterator<Item = (&'v str, &'v [u8])>) -> Self {
+        for (name, value) in variables {
+            for (secret, kind) in variables::secrets_of(name, value, &self.rules) {
+                self.secrets.learn_variable(name, &secret, Cow::Borrowed(kind));
+            }
+        }
+        self
+    }
+
+    /// The same with values that stand for recorded secrets: the dummies of a replay. Each is the placeholder that it
+    /// was made for.
+    #[must_use]
+    pub fn standing_in<'v>(mut self, dummies: impl IntoIterator<Item = (&'v str, u32, &'v str)>) -> Self {
+        for (kind, number, dummy) in dummies {
+            self.secrets.number(kind, dummy.as_bytes(), number);
+        }
+        self
+    }
+
+    /// Whether a value is a secret by its looks or because it is known. For what is not traffic, such as a variable.
+    pub fn looks_secret(&self, value: &[u8]) -> bool {
+        !self.clone().edits(value, Form::Text).is_empty()
+    }
+
+    /// Values that are known so far. Where there are more than before, what was scrubbed earlier may hold one of the new.
+    pub fn known(&self) -> usize {
+        self.secrets.learned.len()
+    }
+
+    /// Whether a text holds one of the values that were learned after the first `known`, in any spelling.
+    pub fn holds_newer(&self, known: usize, text: &[u8]) -> bool {
+        let mut newer = learned::Learned::default();
+        for value in self.secrets.learned.since(known) {
+            newer.learn(&value.bytes, value.kind.clone());
+        }
+        !newer.hits(text).is_empty()
+    }
+
+    /// Takes over what a clone has learned beyond the first `known` values.
+    pub fn learn_from(&mut self, other: &Self, known: usize) {
+        for value in other.secrets.learned.since(known) {
+            self.secrets.learned.learn(&value.bytes, value.kind.clone());
+        }
+    }
+
+    /// The variables whose values were met in traffic, each with the placeholder that stands for it.
+    pub fn variables_met(&self) -> Vec<(String, String)> {
+        self.secrets.variables_met()
+    }
+
+    pub fn exchange(&mut self, exchange: Exchange) -> Result<Scrubbed<Exchange>, Unscrubbable> {
+        readable("request", &exchange.request.headers, &exchange.request.body)?;
+        if let Some(response) = exchange.reply.response() {
+            readable("reply", &response.headers, &response.body)?;
+        }
+        Ok(Scrubbed::attest(self.until_nothing_changes(exchange, Self::once)))
+    }
+
+    /// Scrubs an exchange for what was learned after it was scrubbed, when `known` values were known.
+    pub fn again(&mut self, exchange: Scrubbed<Exchange>, known: usize) -> Scrubbed<Exchange> {
+        if self.known() == known { exchange } else { self.rescrub(exchange) }
+    }
+
+    /// Scrubs what was scrubbed by other rules, or by somebody who knew less.
+    pub fn rescrub(&mut self, exchange: Scrubbed<Exchange>) -> Scrubbed<Exchange> {
+        exchange.map(|exchange| self.until_nothing_changes(exchange, Self::once))
     }
 
     pub fn request(&mut self, request: Request) -> Scrubbed<Request> {
-        let url = self.scrub_url(request.url);
-        let headers = request.headers.into_iter().map(|h| self.request_header(h)).collect();
-        let trailers = request.trailers.into_iter().map(|h| self.request_header(h)).collect();
-        Scrubbed::attest(Request { url, headers, trailers, ..request })
+        Scrubbed::attest(self.until_nothing_changes(request, Self::request_once))
+    }
+
+    /// What is learned late may stand early, and what is taken out of a text may leave something to find.
+    fn until_nothing_changes<T>(&mut self, value: T, once: fn(&mut Self, T) -> T) -> T {
+        let mut value = value;
+        for _ in 0..MOST_ROUNDS {
+            let before = (self.known(), self.changes);
+            value = once(self, value);
+            if (self.known(), self.changes) == before {
+                break;
+            }
+        }
+        value
     }
 
     /// A URL alone, for a line that a person reads.
@@ -93,9 +207,39 @@ impl Scrubber {
         Scrubbed::attest(self.scrub_url(url))
     }
 
+    /// A text alone, such as a message of one peer.
+    pub fn message(&mut self, message: &Message) -> Scrubbed<Message> {
+        let mut messages = self.messages(std::slice::from_ref(message));
+        Scrubbed::attest(messages.pop().expect("one message stays one"))
+    }
+
+    fn once(&mut self, exchange: Exchange) -> Exchange {
+        let request = self.request_once(exchange.request);
+        let reply = match exchange.reply {
+            Reply::Response(response) => Reply::Response(self.response(response)),
+            fault @ Reply::Fault { .. } => fault,
+        };
+        Exchange { request, reply, ..exchange }
+    }
+
+    fn request_once(&mut self, request: Request) -> Request {
+        let url = self.scrub_url(request.url);
+        let body = self.body(&request.body, &request.headers);
+        let headers = request.headers.into_iter().map(|h| self.request_header(h)).collect();
+        let trailers = request.trailers.into_iter().map(|h| self.request_header(h)).collect();
+        Request { url, headers, body, trailers, ..request }
+    }
+
     fn response(&mut self, response: Response) -> Response {
-        let headers = self.response_headers(response.headers);
+        let body = self.body(&response.body, &response.headers);
+        let has_changed = body != response.body;
+        let mut headers = self.response_headers(response.headers);
+        if has_changed {
+            // They tell of what is no longer there.
+            headers.retain(|h| !names::is_digest(h.name()));
+        }
         let trailers = self.response_headers(response.trailers);
+        let messages = self.messages(&response.messages);
         let informational = response
             .informational
             .into_iter()
@@ -104,185 +248,99 @@ impl Scrubber {
                 i
             })
             .collect();
-        Response { headers, trailers, informational, ..response }
+        Response { headers, trailers, informational, body, messages, ..response }
     }
 
-    fn request_header(&mut self, header: Header) -> Header {
-        match header.name() {
-            "authorization" | "proxy-authorization" => self.authorization(&header),
-            "cookie" => self.cookies(&header),
-            SUBPROTOCOL => self.subprotocols(&header),
-            name if names::is_kept_in_requests(name) => header,
-            name if names::is_credential_header(name) => self.whole(&header, token_kind(header.value())),
-            name if self.kept.contains(name) => header,
-            _ => self.whole(&header, "header"),
+    fn body(&mut self, body: &Body, headers: &Headers) -> Body {
+        let mut detector = Detector { secrets: &mut self.secrets, rules: &self.rules };
+        let new = text::rewrite_body(body, headers, &mut |leaf| detector.in_leaf(leaf));
+        self.changes += usize::from(new.content != body.content);
+        new
+    }
+
+    fn messages(&mut self, messages: &[Message]) -> Vec<Message> {
+        if messages.is_empty() {
+            return Vec::new();
         }
+        let mut detector = Detector { secrets: &mut self.secrets, rules: &self.rules };
+        let new = text::rewrite_messages(messages, &mut |leaf| detector.in_leaf(leaf));
+        self.changes += usize::from(new != messages);
+        new
     }
 
-    fn response_headers(&mut self, headers: Headers) -> Headers {
-        headers
-            .into_iter()
-            .map(|header| match header.name() {
-                "set-cookie" => self.set_cookie(&header),
-                SUBPROTOCOL => self.subprotocols(&header),
-                name if names::is_account_header(name) => self.whole(&header, "account"),
-                name if names::is_credential_header(name) => self.whole(&header, token_kind(header.value())),
-                name if names::holds_urls(name) || query::is_url(header.value()) => self.urls_within(&header),
-                _ => header,
-            })
-            .collect()
+    fn edits(&mut self, text: &[u8], form: Form) -> Vec<Edit<'static>> {
+        let edits = Detector { secrets: &mut self.secrets, rules: &self.rules }.in_text(text, form);
+        self.changes += usize::from(!edits.is_empty());
+        edits
     }
 
-    /// `Bearer` and its kin stay readable; what follows them does not. A first word that is none of them may be a
-    /// part of the secret.
-    fn authorization(&mut self, header: &Header) -> Header {
-        let words = header.text().and_then(|v| v.split_once(' '));
-        let Some((scheme, secret)) = words.filter(|(scheme, _)| names::is_scheme(scheme)) else {
-            return self.whole(header, token_kind(header.value()));
-        };
-        let kind = if scheme.eq_ignore_ascii_case("basic") { "basic" } else { token_kind(secret.as_bytes()) };
-        let placeholder = self.placeholder(kind, secret.as_bytes());
-        rebuilt(header, &format!("{scheme} {placeholder}"))
-    }
-
-    fn cookies(&mut self, header: &Header) -> Header {
-        let Some(text) = header.text() else {
-            return self.whole(header, "cookie");
-        };
-        let scrubbed: Vec<String> = text.split(';').map(|pair| self.cookie_pair(pair.trim())).collect();
-        rebuilt(header, &scrubbed.join("; "))
-    }
-
-    /// The attributes behind the first pair tell a client what to do with the cookie, so they stay.
-    fn set_cookie(&mut self, header: &Header) -> Header {
-        let Some(text) = header.text() else {
-            return self.whole(header, "cookie");
-        };
-        let (pair, attributes) = text.split_once(';').map_or((text, ""), |(pair, rest)| (pair, rest));
-        let pair = self.cookie_pair(pair.trim());
-        let separator = if attributes.is_empty() { "" } else { ";" };
-        rebuilt(header, &format!("{pair}{separator}{attributes}"))
-    }
-
-    fn cookie_pair(&mut self, pair: &str) -> String {
-        match pair.split_once('=') {
-            Some((name, value)) => format!("{name}={}", self.placeholder("cookie", value.as_bytes())),
-            None => self.placeholder("cookie", pair.as_bytes()),
+    /// A text that has no name and no structure.
+    fn text(&mut self, text: String) -> String {
+        let edits = self.edits(text.as_bytes(), Form::Text);
+        if edits.is_empty() {
+            return text;
         }
-    }
-
-    fn whole(&mut self, header: &Header, kind: &'static str) -> Header {
-        let placeholder = self.placeholder(kind, header.value());
-        rebuilt(header, &placeholder)
-    }
-
-    /// A subprotocol is a word that both sides agree on, but some clients that cannot set headers send a key there.
-    fn subprotocols(&mut self, header: &Header) -> Header {
-        let Some(text) = header.text() else {
-            return self.whole(header, "token");
-        };
-        let scrubbed: Vec<String> = text
-            .split(',')
-            .map(|offer| {
-                let token = offer.trim();
-                match subprotocol::secret_of(token) {
-                    Some((start, kind)) => offer.replace(token, &self.hidden_from(start, token, kind)),
-                    None => offer.to_owned(),
-                }
-            })
-            .collect();
-        rebuilt(header, &scrubbed.join(","))
+        apply_to_str(&text, &edits)
+            .unwrap_or_else(|| String::from_utf8_lossy(&apply(text.as_bytes(), &edits)).into_owned())
     }
 
     fn scrub_url(&mut self, mut url: Url) -> Url {
-        if let Some(text) = url.query.take() {
-            let query = Query::of(&text, Some(&url.host));
-            url.query = Some(self.scrub_pairs(&text, &query));
+        url.path = self.text(url.path);
+        if let Some(query) = url.query.take() {
+            url.query = Some(self.query(query, Some(&url.host)));
         }
         url
     }
 
-    /// Scrubs every URL inside a header such as `link: <https://…?token=…>; rel="next"`: queries, fragments, and
-    /// user information, which no recorded URL has.
-    fn urls_within(&mut self, header: &Header) -> Header {
-        let Some(text) = header.text() else {
-            return self.whole(header, "url");
-        };
-        // Elsewhere a URL goes on to the end, even past a character that no URL should hold: better too much is
-        // taken for a secret than too little.
-        let brackets: &[char] = if header.name() == "link" { &['<', '>'] } else { &[] };
-        let mut out = String::with_capacity(text.len());
-        for run in text.split_inclusive(brackets) {
-            let run = query::without_userinfo(run);
-            let (url, end) = run.split_at(run.trim_end_matches(brackets).len());
-            let (path, pairs) = url.split_at(url.find(['?', '#']).map_or(url.len(), |mark| mark + 1));
-            out.push_str(path);
-            out.push_str(&self.scrub_pairs(pairs, &Query::of(pairs, None)));
-            out.push_str(end);
-        }
-        rebuilt(header, &out)
-    }
-
-    /// Scrubs the pairs of a query, and those of a fragment behind it.
-    fn scrub_pairs(&mut self, text: &str, query: &Query<'_>) -> String {
-        let mut out = String::with_capacity(text.len());
-        for piece in text.split_inclusive(['&', '#']) {
-            let (pair, end) = piece.split_at(piece.trim_end_matches(['&', '#']).len());
-            match query.secret_of(pair) {
-                Some(start) => out.push_str(&self.hidden_from(start, pair, "query")),
-                None => out.push_str(pair),
-            }
-            out.push_str(end);
-        }
-        out
-    }
-
-    /// The text with a placeholder for everything from `start`.
-    fn hidden_from(&mut self, start: usize, text: &str, kind: &'static str) -> String {
-        let (shown, secret) = text.split_at(start);
-        format!("{shown}{}", self.placeholder(kind, secret.as_bytes()))
-    }
-
     fn placeholder(&mut self, kind: &'static str, secret: &[u8]) -> String {
-        // What is already a placeholder stays as it is: scrubbing twice is scrubbing once.
-        if let Some(text) = std::str::from_utf8(secret).ok().filter(|t| placeholder::is_placeholder(t)) {
-            return text.to_owned();
+        self.secrets.placeholder(Cow::Borrowed(kind), secret)
+    }
+
+    /// A placeholder for what stood where only credentials stand; it is from now on known everywhere.
+    fn credential(&mut self, kind: &'static str, secret: &[u8]) -> String {
+        let kind = shapes::kind_of(secret).unwrap_or(kind);
+        if !keys::is_stand_in(secret) {
+            self.secrets.learned.learn(secret, Cow::Borrowed(kind));
         }
-        let number = *self.known.entry((kind, secret.to_vec())).or_insert_with(|| {
-            let count = self.counts.entry(kind).or_default();
-            *count += 1;
-            *count
-        });
-        placeholder::text(kind, number)
+        self.placeholder(kind, secret)
     }
 }
 
 impl std::fmt::Debug for Scrubber {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Scrubber({} secrets known)", self.known.len())
+        write!(f, "Scrubber({} secrets known)", self.secrets.count())
     }
 }
 
-fn rebuilt(header: &Header, value: &str) -> Header {
-    Header::new(header.name(), value).expect("the name was legal and a placeholder adds no control character")
-}
-
-/// A word for what a token is, from its well-known beginning.
-fn token_kind(secret: &[u8]) -> &'static str {
-    let starts = |prefix: &str| secret.starts_with(prefix.as_bytes());
-    match () {
-        () if starts("sk-ant-") => "anthropic_key",
-        () if starts("sk-") => "openai_key",
-        () if starts("ghp_") || starts("gho_") || starts("ghs_") || starts("ghu_") || starts("ghr_") => {
-            "github_token"
-        }
-        () if starts("github_pat_") => "github_token",
-        () if starts("AIza") => "google_key",
-        () => "token",
+/// A body that wears a coding which could not be taken off holds nobody knows what. A damaged gzip or zstd stream can
+/// still be read as far as any client could, and what is a text after all, or not coded at all, needs no decoding.
+fn readable(part: &'static str, headers: &Headers, body: &Body) -> Result<(), Unscrubbable> {
+    let Some(bytes) = body.bytes().filter(|bytes| !bytes.is_empty() && body.codings.is_empty()) else {
+        return Ok(());
+    };
+    let named: Vec<String> = headers
+        .all("content-encoding")
+        .filter_map(|header| header.text())
+        .flat_map(|value| value.split(','))
+        .map(|coding| coding.trim().to_ascii_lowercase())
+        .filter(|coding| !OPEN_CODINGS.contains(&coding.as_str()))
+        .collect();
+    if named.is_empty() || std::str::from_utf8(bytes).is_ok() || encoded::can_be_read(bytes) {
+        return Ok(());
+    }
+    // Without its mark it is not what it says it is.
+    match named.iter().all(|coding| matches!(coding.as_str(), "gzip" | "x-gzip" | "zstd"))
+        && !encoded::has_mark(bytes)
+    {
+        true => Ok(()),
+        false => Err(Unscrubbable { part, coding: named.join(", ") }),
     }
 }
 
-const SUBPROTOCOL: &str = "sec-websocket-protocol";
+/// What changes no byte of the content, or only cuts it.
+const OPEN_CODINGS: &[&str] = &["", "identity", "aws-chunked", "none", "utf-8", "utf8"];
+/// Rounds after which nothing new can turn up but by somebody's design.
+const MOST_ROUNDS: usize = 5;
 
 #[cfg(test)]
 mod tests;

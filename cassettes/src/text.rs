@@ -15,7 +15,7 @@ use exchange::{Body, Headers, Message, StreamKind};
 use crate::edits::{Edit, apply_to_body};
 
 pub(crate) use stream::in_messages;
-pub(crate) use view::View;
+pub(crate) use view::{View, unescaped};
 
 /// A text that has no further structure.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
+use cassettes::scrub::rules::EnvGlob;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use proxy::ConnectTo;
 
@@ -77,6 +78,9 @@ pub(crate) struct Replay {
     /// How fast recorded replies come
     #[arg(long, value_name = "PACE")]
     pub(crate) pace: Option<PaceArg>,
+    /// Pass this environment variable on to the command, whatever it holds; NAME* for all that begin so
+    #[arg(long, value_name = "NAME", value_parser = parse_variable)]
+    pub(crate) keep_env: Vec<EnvGlob>,
     #[command(flatten)]
     pub(crate) client: ClientArgs,
     #[command(flatten)]
@@ -397,6 +401,10 @@ fn parse_origin(text: &str) -> Result<exchange::Url, String> {
         _ => text.to_owned(),
     };
     exchange::Url::parse(&text).map_err(|error| error.to_string())
+}
+
+fn parse_variable(text: &str) -> Result<EnvGlob, String> {
+    text.parse().map_err(|_| "write it like ACME_REGION, or ACME_* for all that begin so".to_owned())
 }
 
 fn parse_substitute(text: &str) -> Result<Substitute, String> {

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use cassettes::{
-    Cassette, Merge, Redaction, Scrubbed,
+    Cassette, Merge, Redaction, Scrubbed, Scrubber,
+    format::RULESET,
     merge::merge,
     store::{self, Journal, Lock, Saved, StoreError},
 };
@@ -47,7 +48,35 @@ pub(crate) fn load(path: &Path) -> Result<Cassette, Failure> {
             drop(lock);
         }
     }
-    Ok(store::load(path)?)
+    Ok(by_todays_rules(store::load(path)?, path))
+}
+
+/// A cassette that was scrubbed by fewer rules than there are today, or says nothing of it, is scrubbed again. The file
+/// stays as it is until it is recorded again.
+fn by_todays_rules(cassette: Cassette, path: &Path) -> Cassette {
+    if cassette.redaction.as_ref().is_some_and(|redaction| redaction.ruleset >= RULESET) {
+        return cassette;
+    }
+    let mut scrubber = Scrubber::new();
+    let mut changed = 0;
+    let exchanges = cassette.exchanges.into_iter().map(|exchange| {
+        let scrubbed = scrubber.rescrub(exchange.clone());
+        changed += usize::from(scrubbed != exchange);
+        scrubbed
+    });
+    let exchanges: Vec<_> = exchanges.collect();
+    if changed > 0 {
+        eprintln!(
+            "{}{} holds secrets in {changed} exchange{}: they are taken out in memory, and stay in the file until it is \
+             recorded again",
+            style::warning(),
+            style::shown(path),
+            if changed == 1 { "" } else { "s" },
+        );
+        eprintln!("{}`wiretape scan {}` says where", style::help(), style::shown(path));
+    }
+    let env = cassette.redaction.map(|redaction| redaction.env).unwrap_or_default();
+    Cassette { redaction: Some(Redaction { env, ..Redaction::new() }), exchanges, ..cassette }
 }
 
 /// Loads a cassette that was named on the command line, to look at it.
@@ -79,15 +108,15 @@ impl CassetteFile {
     }
 
     /// Makes the journal's exchanges part of the cassette. On failure the journal stays, and so does the cassette.
-    /// `redaction` is how this run scrubbed them; `None` leaves what the cassette says of itself.
+    /// `scrubber` knows all of the run's secrets, where the journal was written by and by.
     pub(crate) fn finish(
         &self,
         journal: Journal,
         how: Merge,
         policy: &Policy,
-        redaction: Option<Redaction>,
+        mut scrubber: Scrubber,
     ) -> Result<Kept, Failure> {
-        let new = in_order(journal.path())?;
+        let new: Vec<_> = in_order(journal.path())?.into_iter().map(|e| scrubber.rescrub(e)).collect();
         let old = existing(&self.path)?;
         let recorded = new.len();
         if new.is_empty() {
@@ -110,11 +139,11 @@ impl CassetteFile {
             });
         }
         let stay = matches!(how, Merge::Append | Merge::Recover) && !old.exchanges.is_empty();
-        let redaction = match (old.redaction, redaction) {
-            (old, Some(new)) if stay => Redaction::joined(old, new),
-            (old, new) => new.or(old),
-        };
-        let merged = merge(old.exchanges, new, how, policy);
+        let mut merged = merge(old.exchanges, new, how, policy);
+        let met = scrubber.variables_met().into_iter();
+        let env = met.map(|(name, placeholder)| (name, merged.placeholder(&placeholder))).collect();
+        let new = Redaction { env, ..Redaction::new() };
+        let redaction = if stay { Redaction::joined(old.redaction, new) } else { Some(new) };
         let (total, unchanged) = (merged.exchanges.len(), merged.unchanged);
         let cassette = Cassette { redaction, policy: old.policy, exchanges: merged.exchanges };
         let saved = store::save(&self.path, &cassette).map_err(|error| kept_in_journal(error, &journal))?;
@@ -126,7 +155,8 @@ impl CassetteFile {
 /// Takes in what killed runs left behind. Called under the lock.
 fn recover(path: &Path, state: &Path) -> Result<(), Failure> {
     for orphan in Journal::orphans(path, state)? {
-        let left = in_order(&orphan)?;
+        let mut scrubber = Scrubber::new();
+        let left = in_order(&orphan)?.into_iter().map(|e| scrubber.rescrub(e)).collect();
         let Cassette { redaction, policy, exchanges } = existing(path)?;
         let before = exchanges.len();
         let how = policy.clone().unwrap_or_default();
@@ -147,9 +177,9 @@ fn recover(path: &Path, state: &Path) -> Result<(), Failure> {
 }
 
 fn existing(path: &Path) -> Result<Cassette, StoreError> {
-    match store::load(path) {
+    match store::load(path).map(|cassette| by_todays_rules(cassette, path)) {
         Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            Ok(Cassette { redaction: None, policy: None, exchanges: Vec::new() })
+            Ok(Cassette { redaction: Some(Redaction::new()), policy: None, exchanges: Vec::new() })
         }
         other => other,
     }

@@ -3,7 +3,7 @@
 use std::{ffi::OsString, io, os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process};
-use suite::Environment;
+use suite::{Base, Environment};
 use tokio::{
     process::{Child, Command},
     signal::unix::{Signal as Listener, SignalKind, signal},
@@ -91,6 +91,9 @@ fn spawn(command: &[OsString], environment: &Environment) -> Result<Child, Failu
     };
     let mut builder = Command::new(program);
     builder.args(arguments).kill_on_drop(true);
+    if let Base::Only(variables) = environment.base() {
+        builder.env_clear().envs(variables);
+    }
     for (name, value) in environment.changes() {
         match value {
             Some(value) => builder.env(name, value),

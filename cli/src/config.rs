@@ -1,5 +1,7 @@
 //! `wiretape.yaml`: a project's defaults.
 
+mod rules;
+
 use std::{
     fs, io,
     os::unix::fs::MetadataExt,
@@ -7,7 +9,7 @@ use std::{
     str::Utf8Error,
 };
 
-use cassettes::{Pace, format};
+use cassettes::{Pace, format, scrub::rules::Rules};
 use matchers::Policy;
 use proxy::{ConnectTo, HostGlob, HostPolicy, HostRules};
 use yaml::{Fields, Limits, Node, Problem, Span};
@@ -23,6 +25,8 @@ pub(crate) struct Config {
     pub(crate) cassettes: Option<PathBuf>,
     pub(crate) policy: Policy,
     pub(crate) hosts: HostRules,
+    /// What is a secret here and what is none, besides the built-in rules.
+    pub(crate) rules: Rules,
     pub(crate) pace: Option<Pace>,
     pub(crate) max_body: Option<Size>,
     pub(crate) connect_to: Vec<ConnectTo>,
@@ -72,6 +76,7 @@ fn parse(text: &str, folder: &Path) -> Result<Config, Problem> {
         let rules = node.mapping("the host rules")?.iter().map(|(glob, policy)| host_rule(glob, policy));
         config.hosts = HostRules::new(rules.collect::<Result<_, _>>()?);
     }
+    config.rules = rules::read(fields.optional("redact"), fields.optional("keep"))?;
     if let Some(node) = fields.optional("pace") {
         config.pace =
             Some(node.choice("`pace`", &[("instant", Pace::Instant), ("recorded", Pace::Recorded)])?);
@@ -142,6 +147,10 @@ match:
 hosts:
   api.github.com: live
   '*': deny
+redact:
+  query: [ticket]
+keep:
+  query: [token]
 pace: recorded
 max_body: 1MiB
 connect_to: ['api.test:443:127.0.0.1:8443']
@@ -155,6 +164,7 @@ upstream_ca: [ca.pem]
         assert_eq!(config.policy.volatile, ["body.trace".parse().unwrap()]);
         assert_eq!(config.hosts.of("api.github.com"), HostPolicy::Live);
         assert_eq!(config.hosts.of("elsewhere"), HostPolicy::Deny);
+        assert!(config.rules.redacts_query("ticket") && config.rules.keeps_query("token"));
         assert_eq!(config.pace, Some(Pace::Recorded));
         assert_eq!(config.max_body, Some(Size(1 << 20)));
         assert_eq!(config.connect_to, ["api.test:443:127.0.0.1:8443".parse().unwrap()]);

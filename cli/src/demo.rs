@@ -8,6 +8,7 @@ use proxy::Mode;
 
 use crate::{
     args::{ClientArgs, UpstreamArgs},
+    child_environment::Inherits,
     config::Config,
     exit::{Exit, Failure},
     run::{Leftovers, Run, SessionsWish, ephemeral_authority},
@@ -39,6 +40,7 @@ pub(crate) async fn run() -> Result<Exit, Failure> {
         client: ClientArgs { reverse: Vec::new(), loopback: false },
         authority: ephemeral_authority()?,
         sessions: SessionsWish::default(),
+        inherits: Inherits::Allowed { keep: Vec::new() },
     };
     let command = [OsString::from("python3"), program.into_os_string()];
     let exit = run.command(&command, &Config::default()).await?;

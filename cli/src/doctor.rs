@@ -1,7 +1,19 @@
 //! `wiretape doctor`: does this machine have what wiretape needs?
 
-use std::{env, ffi::OsStr, fs, io, net::TcpListener, path::PathBuf, process::Command};
+use std::{
+    env,
+    ffi::OsStr,
+    fs, io,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
+use cassettes::{
+    rule_hits::Unhit,
+    scrub::rules::{Rule, Rules},
+    store,
+};
 use certs::Authority;
 use time::OffsetDateTime;
 
@@ -57,6 +69,10 @@ pub(crate) fn run(config: &Config) -> Result<Exit, Failure> {
         Some(file) => tell(Finding::Good, format!("configuration from {}", file.display())),
         None => tell(Finding::Good, "no wiretape.yaml here or above: defaults apply".into()),
     }
+    if !config.rules.is_empty() {
+        let folder = config.cassettes.as_deref().unwrap_or(Path::new(places::CASSETTES));
+        judge(&config.rules, folder, &mut tell);
+    }
     for name in ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
         if env::var_os(name).is_some_and(|v| !v.is_empty()) {
             tell(Finding::Note, format!("{name} is set: recording reaches real hosts through that proxy"));
@@ -69,6 +85,63 @@ pub(crate) fn run(config: &Config) -> Result<Exit, Failure> {
         }
     }
     Ok(if bad == 0 { Exit::Fine } else { Exit::Failed })
+}
+
+/// Names the rules that nothing was ever hit by.
+fn judge(rules: &Rules, folder: &Path, tell: &mut dyn FnMut(Finding, String)) {
+    let mut unhit = Unhit::of(rules);
+    let mut count = 0;
+    for file in yaml_files(folder) {
+        match store::load(&file) {
+            Ok(cassette) => {
+                unhit.look(&cassette);
+                count += 1;
+            }
+            Err(error) => {
+                tell(Finding::Note, format!("rules were not held against {}: {error}", file.display()))
+            }
+        }
+    }
+    let is_set = |rule: &Rule<'_>| match rule {
+        Rule::KeptEnv(glob) => env::vars_os().any(|(name, _)| glob.matches(&name.to_string_lossy())),
+        _ => true,
+    };
+    let unset: Vec<_> = rules.listed().filter(|(_, rule)| !is_set(rule)).collect();
+    for (list, rule) in &unset {
+        tell(Finding::Note, format!("rule never hit: {list}.{rule} (no such variable is set)"));
+    }
+    if count == 0 {
+        tell(Finding::Note, format!("no cassette in {} yet: rules cannot be judged", folder.display()));
+        return;
+    }
+    let cassettes = if count == 1 { "1 cassette".to_owned() } else { format!("{count} cassettes") };
+    let unhit = unhit.remaining();
+    for (list, rule) in &unhit {
+        tell(Finding::Note, format!("rule never hit: {list}.{rule} (in {cassettes})"));
+    }
+    if unset.is_empty() && unhit.is_empty() {
+        tell(Finding::Good, format!("every rule was hit (in {cassettes})"));
+    }
+}
+
+/// The YAML files in a folder and those below it, in order. Links are not followed.
+fn yaml_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                Ok(kind) if kind.is_file() && path.extension().is_some_and(|e| e == "yaml" || e == "yml") => {
+                    files.push(path);
+                }
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    files
 }
 
 fn writable(dir: &PathBuf) -> io::Result<()> {

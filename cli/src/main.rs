@@ -8,6 +8,7 @@ mod args;
 mod ca;
 mod cassette_file;
 mod child;
+mod child_environment;
 mod config;
 mod ctl;
 mod demo;
@@ -22,6 +23,7 @@ mod places;
 mod proxy_command;
 mod reverse;
 mod run;
+mod secrets;
 mod show;
 mod size;
 mod status;
@@ -42,6 +44,7 @@ use tracing_subscriber::{
 
 use crate::{
     args::{CassetteArg, ChildArg, ClientArgs, Command, PaceArg, UpstreamArgs},
+    child_environment::Inherits,
     config::Config,
     exit::{Exit, Failure, exit_code},
     run::{Leftovers, Run, SessionsWish, ephemeral_authority},
@@ -85,7 +88,8 @@ fn run(cli: args::Cli) -> Result<Exit, Failure> {
             let config = config()?;
             let leftovers = if a.strict { Leftovers::Reject } else { Leftovers::Allow };
             let run = new_run(Mode::Replay, a.cassette, &a.child, &config, a.pace, no_upstream(), a.client)?;
-            block_on(Run { leftovers, ..run }.command(&a.child.command, &config))
+            let inherits = Inherits::Allowed { keep: a.keep_env };
+            block_on(Run { leftovers, inherits, ..run }.command(&a.child.command, &config))
         }
         Command::Auto(a) => {
             let config = config()?;
@@ -184,6 +188,7 @@ fn new_run(
         client,
         authority: ephemeral_authority()?,
         sessions: SessionsWish::default(),
+        inherits: Inherits::Everything,
     })
 }
 

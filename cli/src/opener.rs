@@ -9,7 +9,7 @@ use std::{
     time::Instant,
 };
 
-use cassettes::{Index, Merge, Pace, Player};
+use cassettes::{Index, Merge, Pace, Player, Scrubber};
 use matchers::Policy;
 use proxy::{
     Asker, HostRules, KeepCalls, Keeper, Mode, Observer, Opened, Opener, Refusal, RefusalKind, Session,
@@ -33,6 +33,8 @@ pub(crate) struct Openings {
     pub(crate) merge: Merge,
     pub(crate) leftovers: Leftovers,
     pub(crate) policy: Policy,
+    /// Knows what the environment holds.
+    pub(crate) scrubber: Scrubber,
     pub(crate) hosts: HostRules,
     pub(crate) max_body: usize,
     /// Where a session that nobody made finds its cassette, under its name.
@@ -120,7 +122,7 @@ impl Opener for Openings {
             player,
             journal,
             hosts: self.hosts.clone(),
-            compared: policy.headers,
+            scrubber: self.scrubber.clone().and_keeping(&policy.headers),
             max_body: self.max_body,
             observer: self.observer(&wish.name),
             log: KeepCalls::Latest,
@@ -159,9 +161,9 @@ impl Keeper for Keeping {
         let kept = match (&self.file, session.take_journal()) {
             // Half a recording does not take the place of a whole one: the next run adds it.
             _ if summary.broken.is_some() => None,
-            (Some(file), Some(journal)) => {
-                Some(file.finish(journal, self.merge, &self.policy, None).map_err(refusal)?)
-            }
+            (Some(file), Some(journal)) => Some(
+                file.finish(journal, self.merge, &self.policy, session.take_scrubber()).map_err(refusal)?,
+            ),
             _ => None,
         };
         let cassette = session.cassette().or(self.path).unwrap_or_default();

@@ -51,8 +51,11 @@ pub(crate) fn ca_dir() -> PathBuf {
 /// The cassette of a command, when none was named.
 pub(crate) fn default_cassette(folder: Option<&Path>, command: &[OsString]) -> PathBuf {
     let name = command_name(command).unwrap_or_else(|| "wiretape".to_owned());
-    folder.unwrap_or(Path::new("cassettes")).join(format!("{name}.yaml"))
+    folder.unwrap_or(Path::new(CASSETTES)).join(format!("{name}.yaml"))
 }
+
+/// The folder of cassettes, when none was named.
+pub(crate) const CASSETTES: &str = "cassettes";
 
 /// `python agent.py` is about the agent, not about Python.
 fn command_name(command: &[OsString]) -> Option<String> {

@@ -59,7 +59,7 @@ pub(crate) async fn run(
     let address = running.proxy.address();
     let reverse = running.reverse_variables();
     let door = running.proxy.control().and_then(|control| control.tcp.as_ref());
-    note.write(address, running.no_proxy(), &reverse, door)?;
+    note.write(address, running.no_proxy(), &reverse, &running.dummies().collect::<Vec<_>>(), door)?;
     println!("http://{address}");
     eprintln!("wiretape proxy: {} on http://{address}, {plays}", mode_word(mode));
     for (name, value) in &reverse {
@@ -83,7 +83,8 @@ pub(crate) fn print_env(port: Option<u16>, format: crate::args::EnvFormat) -> Re
     let kit = TrustKit::open(&dir.join(KIT))?;
     let variables = kit.variables(&text("proxy"), &text("no_proxy"), &|name| std::env::var_os(name))?;
     let mut changes = Changes::from(variables);
-    for (name, value) in note["reverse"].as_object().into_iter().flatten() {
+    let extra = ["dummies", "reverse"].into_iter().filter_map(|key| note[key].as_object());
+    for (name, value) in extra.flatten() {
         changes.set(name, value.as_str().unwrap_or_default());
     }
     for (key, name) in [("control", "WIRETAPE_CONTROL"), ("token", "WIRETAPE_CONTROL_TOKEN")] {
@@ -158,12 +159,19 @@ impl Note {
         address: SocketAddr,
         no_proxy: &str,
         reverse: &[(String, String)],
+        dummies: &[(&str, String)],
         door: Option<&Door>,
     ) -> Result<(), Failure> {
         let reverse: serde_json::Map<String, Value> =
             reverse.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-        let mut note =
-            json!({"proxy": format!("http://{address}"), "no_proxy": no_proxy, "reverse": reverse});
+        let dummies: serde_json::Map<String, Value> =
+            dummies.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        let mut note = json!({
+            "proxy": format!("http://{address}"),
+            "no_proxy": no_proxy,
+            "reverse": reverse,
+            "dummies": dummies,
+        });
         match door {
             Some(door) => {
                 note["control"] = json!(format!("http://{}", door.address));

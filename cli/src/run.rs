@@ -14,22 +14,23 @@ use std::{
 
 use anyhow::Context;
 use cassettes::{Index, Merge, Pace, Player, store::Journal};
-use certs::{Authority, CertError, LOOPBACK_IS_DIRECT, Minter, Roots, TrustKit, Variables};
+use certs::{Authority, CertError, LOOPBACK_IS_DIRECT, Minter, Roots, TrustKit};
 use matchers::Policy;
 use proxy::{
     ControlConfig, KeepCalls, Mode, Observer, Proxy, ProxyConfig, ProxyError, Session, SessionConfig,
     UpstreamConfig, UpstreamProxy,
 };
-use suite::Environment;
 use time::OffsetDateTime;
 
 use crate::{
     args::{ClientArgs, UpstreamArgs},
     cassette_file::{self, CassetteFile},
     child::{self, Ended, Signals},
+    child_environment::{ChildEnvironment, Inherits, KnownVariables},
     config::Config,
     exit::{Exit, Failure},
     opener::Openings,
+    secrets,
     size::Size,
     status::Status,
     style,
@@ -49,6 +50,7 @@ pub(crate) struct Run {
     pub(crate) client: ClientArgs,
     pub(crate) authority: Authority,
     pub(crate) sessions: SessionsWish,
+    pub(crate) inherits: Inherits,
 }
 
 /// What a proxy that stays does for sessions besides its own.
@@ -80,6 +82,8 @@ pub(crate) struct Running {
     merge: Merge,
     policy: Policy,
     client: ClientArgs,
+    inherits: Inherits,
+    variables: KnownVariables,
     file: Option<CassetteFile>,
     began: Instant,
     failed: Arc<AtomicBool>,
@@ -108,9 +112,13 @@ impl Run {
             false => open_cassette(self.mode, &self.cassette, &config.policy, self.pace)?,
         };
         let policy = player.as_ref().map_or_else(|| config.policy.clone(), |p| p.policy().clone());
+        let redaction = player.as_ref().and_then(|player| player.index().redaction()).cloned();
+        let variables =
+            KnownVariables::new(redaction.filter(|_| self.mode == Mode::Replay).as_ref(), &config.rules);
         if !self.listen.ip().is_loopback() {
             eprintln!("{}everybody who can reach {} can use this proxy", style::warning(), self.listen);
         }
+        let scrubber = secrets::scrubber(config, &[]);
         let roots = if self.mode == Mode::Replay { Roots::OursOnly } else { Roots::SystemAndOurs };
         let inherited = |name: &str| std::env::var_os(name);
         let kit = match kit_dir {
@@ -128,6 +136,7 @@ impl Run {
             merge: self.merge,
             leftovers: self.leftovers,
             policy: config.policy.clone(),
+            scrubber: scrubber.clone(),
             hosts: config.hosts.clone(),
             max_body: max_body.0,
             folder: self.sessions.folder,
@@ -143,7 +152,7 @@ impl Run {
                 player,
                 journal,
                 hosts: config.hosts.clone(),
-                compared: policy.headers.clone(),
+                scrubber: scrubber.and_keeping(&policy.headers),
                 max_body: max_body.0,
                 observer,
                 log: if self.sessions.control.is_some() { KeepCalls::Latest } else { KeepCalls::None },
@@ -182,6 +191,8 @@ impl Run {
             merge: self.merge,
             policy,
             client: self.client,
+            inherits: self.inherits,
+            variables,
             file,
             began: Instant::now(),
             failed,
@@ -194,15 +205,22 @@ impl Run {
         let mut signals = Signals::listen()?;
         let status = Status::start(self.mode);
         let running = self.start(config, status.observer(), None).await?;
-        let environment = running.environment()?;
-        let ended = child::run(command, &environment, &mut signals).await;
+        let given = running.environment()?;
+        let ended = child::run(command, &given.environment, &mut signals).await;
         drop(status);
         match ended {
             Ok(Ended::Interrupted) => {
                 eprintln!("wiretape: interrupted; what was recorded is taken in by the next run");
                 Ok(Exit::Child(130))
             }
-            Ok(Ended::Code(code)) => running.finish(code).await,
+            Ok(Ended::Code(code)) => {
+                let exit = running.finish(code).await?;
+                // One that a signal ended was not stopped by what it did not find.
+                if let Some(help) = given.help().filter(|_| (1..128).contains(&code)) {
+                    eprintln!("{}{help}", style::help());
+                }
+                Ok(exit)
+            }
             Err(failure) => {
                 // Nothing ran, so there is nothing to keep.
                 running.abandon().await;
@@ -213,15 +231,18 @@ impl Run {
 }
 
 impl Running {
-    /// What a child needs to come through us and to trust us.
-    pub(crate) fn environment(&self) -> Result<Environment, Failure> {
-        let mut environment = Environment::new();
-        environment.apply(self.variables()?);
+    /// What a child is started with: its variables, and what it needs to come through us and to trust us.
+    pub(crate) fn environment(&self) -> Result<ChildEnvironment, Failure> {
+        let mut given = self.variables.environment(&self.inherits);
+        let environment = &mut given.environment;
+        let url = format!("http://{}", self.proxy.address());
+        let leading = self.kit.variables(&url, self.no_proxy(), &|name| environment.before(name))?;
+        environment.apply(leading);
         for (name, value) in self.reverse_variables() {
             environment.set(&name, value);
         }
         environment.set("WIRETAPE", mode_word(self.mode));
-        Ok(environment)
+        Ok(given)
     }
 
     /// The base URLs of reverse ports, by the variables that SDKs read.
@@ -240,9 +261,9 @@ impl Running {
         }
     }
 
-    fn variables(&self) -> Result<Variables, Failure> {
-        let url = format!("http://{}", self.proxy.address());
-        Ok(self.kit.variables(&url, self.no_proxy(), &|name| std::env::var_os(name))?)
+    /// Dummies for the variables that the recording used.
+    pub(crate) fn dummies(&self) -> impl Iterator<Item = (&str, String)> {
+        self.variables.dummies()
     }
 
     /// Ends the run: the cassette is written, the summary told, the exit code found.
@@ -263,7 +284,9 @@ impl Running {
         let kept = match (&self.file, journal) {
             // Half a recording does not take the place of a whole one: the next run adds it.
             _ if summary.broken.is_some() => None,
-            (Some(file), Some(journal)) => Some(file.finish(journal, self.merge, &self.policy, None)?),
+            (Some(file), Some(journal)) => {
+                Some(file.finish(journal, self.merge, &self.policy, session.take_scrubber())?)
+            }
             _ => None,
         };
         let report = Report {

@@ -27,6 +27,7 @@ impl Report<'_> {
     pub(crate) fn is_failure(&self) -> bool {
         self.summary.missed > 0
             || self.summary.broken.is_some()
+            || !self.summary.unscrubbed.is_empty()
             || (self.leftovers == Leftovers::Reject && !self.summary.unplayed.is_empty())
     }
 
@@ -50,6 +51,9 @@ impl Report<'_> {
         }
         if self.summary.missed > 0 && self.mode == Mode::Replay {
             text += &format!("{}{}\n", style::help(), self.help_for_misses());
+        }
+        for reason in &self.summary.unscrubbed {
+            text += &format!("{}{}\n", style::error(), tame(reason));
         }
         if let Some(reason) = &self.summary.broken {
             text += &format!("{}recording stopped: {}\n", style::error(), tame(reason));

@@ -5,7 +5,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cassettes::Scrubber;
 use exchange::{Call, Fault, Outcome, Provenance, Url};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
@@ -74,9 +73,8 @@ impl CallInHand {
         self.session.report_fault(FaultReport { call: self.seq, method, url, fault, detail });
     }
 
-    /// A fresh scrubber: a line that a person reads needs no stable numbers.
     fn shown_url(&self) -> String {
-        Scrubber::new().url(self.url.clone()).to_string()
+        self.session.shown_url(self.url.clone())
     }
 }
 

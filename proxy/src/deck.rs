@@ -4,13 +4,15 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cassettes::{Decision, Delivery, Index, Pace, Player, Scrubbed, Scrubber, Ticket};
-use exchange::Request;
+use exchange::{Message, Request};
 use matchers::Policy;
 
 #[derive(Debug)]
 pub(crate) struct Deck {
     index: Arc<Index>,
     player: Mutex<Player>,
+    /// Knows what stands in for the cassette's secrets.
+    scrubber: Mutex<Scrubber>,
 }
 
 /// An exchange that no call of a session got whole.
@@ -22,13 +24,34 @@ pub struct Unplayed {
 }
 
 impl Deck {
-    pub(crate) fn new(player: Player) -> Self {
-        Self { index: Arc::clone(player.index()), player: Mutex::new(player) }
+    /// `scrubber` knows what the session's environment holds.
+    pub(crate) fn new(player: Player, scrubber: &Scrubber) -> Self {
+        let index = Arc::clone(player.index());
+        let known = index.stand_ins().iter().map(|s| (s.kind.as_str(), s.number, s.dummy.as_str()));
+        let scrubber = scrubber.clone().and_keeping(&index.policy().headers).standing_in(known);
+        Self { index, player: Mutex::new(player), scrubber: Mutex::new(scrubber) }
     }
 
-    /// For a live request that is only compared: it needs no stable numbers.
-    pub(crate) fn scrubber(&self) -> Scrubber {
-        Scrubber::keeping(&self.policy().headers)
+    /// A live request as it is compared.
+    pub(crate) fn scrubbed(&self, request: Request) -> Scrubbed<Request> {
+        self.with_scrubber(|scrubber| scrubber.request(request))
+    }
+
+    /// What a live WebSocket client said, as it is compared.
+    pub(crate) fn scrubbed_message(&self, message: &Message) -> Scrubbed<Message> {
+        self.with_scrubber(|scrubber| scrubber.message(message))
+    }
+
+    /// Scrubs without making others wait, and keeps what was learned for them.
+    fn with_scrubber<T>(&self, scrub: impl FnOnce(&mut Scrubber) -> T) -> T {
+        let lock = || self.scrubber.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut scrubber = lock().clone();
+        let known = scrubber.known();
+        let scrubbed = scrub(&mut scrubber);
+        if scrubber.known() > known {
+            lock().learn_from(&scrubber, known);
+        }
+        scrubbed
     }
 
     pub(crate) fn decide(&self, call: u32, request: &Scrubbed<Request>) -> Decision {

@@ -1,9 +1,9 @@
 //! Whether a played reply reached the client.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use cassettes::{Delivery, Ticket};
-use exchange::{Outcome, Provenance};
+use exchange::{Message, Outcome, Peer, Piece, Provenance};
 use matchers::{Difference, Policy};
 
 use crate::{call_in_hand::CallInHand, deck::Deck, session::Why};
@@ -25,6 +25,12 @@ impl DeliveryGuard {
     /// What counts when this exchange is compared.
     pub(crate) fn policy(&self) -> &Policy {
         self.deck.policy()
+    }
+
+    /// What a client said, as it is compared with the recording.
+    pub(crate) fn scrubbed(&self, piece: &Piece) -> Piece {
+        let message = Message { from: Peer::Client, after: Duration::ZERO, piece: piece.clone() };
+        self.deck.scrubbed_message(&message).into_inner().piece
     }
 
     /// The client is being given this.

@@ -128,7 +128,7 @@ async fn replay(
     let Some(deck) = client.session.deck() else {
         return Ok(answers::broken("this session has no cassette to play"));
     };
-    let live = deck.scrubber().request(asking.asked.with(capture, Extent::Whole, trailers));
+    let live = deck.scrubbed(asking.asked.with(capture, Extent::Whole, trailers));
     match deck.decide(asking.call.seq(), &live) {
         Decision::Play { ticket, exchange, plan } => {
             let guard = DeliveryGuard::new(deck, ticket, asking.call, exchange);
@@ -155,7 +155,7 @@ async fn auto(
     upload.buffer().await?;
     // A body too large to keep is not on the cassette either.
     if let (Some(deck), Some((capture, trailers))) = (client.session.deck(), upload.copy()) {
-        let live = deck.scrubber().request(asking.asked.clone().with(capture, Extent::Whole, trailers));
+        let live = deck.scrubbed(asking.asked.clone().with(capture, Extent::Whole, trailers));
         if let Decision::Play { ticket, exchange, plan } = deck.decide(asking.call.seq(), &live) {
             let guard = DeliveryGuard::new(deck, ticket, asking.call, exchange);
             return perform(plan, guard, asking.abort).await;

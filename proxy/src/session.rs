@@ -12,9 +12,9 @@ use std::{
 
 use cassettes::{
     Miss, Player, Scrubbed, Scrubber,
-    store::{Journal, StoreError},
+    store::{Entry, Journal, StoreError},
 };
-use exchange::{Body, Call, Content, End, Exchange, Fault, Provenance};
+use exchange::{Body, Call, Content, End, Exchange, Fault, Provenance, Url};
 use matchers::Difference;
 use tokio_util::{
     sync::CancellationToken,
@@ -63,8 +63,8 @@ pub struct SessionConfig {
     pub player: Option<Player>,
     pub journal: Option<Journal>,
     pub hosts: HostRules,
-    /// Request headers that count when requests are compared, and so are kept.
-    pub compared: Vec<String>,
+    /// Knows what the environment holds, and which headers are kept.
+    pub scrubber: Scrubber,
     /// Bodies above this are passed on but not kept.
     pub max_body: usize,
     pub observer: Option<Observer>,
@@ -93,6 +93,8 @@ pub struct Session {
     scrubber: Mutex<Scrubber>,
     /// `None` when nothing is recorded, or no longer.
     journal: Mutex<Option<Journal>>,
+    /// How many secrets were known when the journal was last written.
+    written_with: Mutex<usize>,
     notes: Mutex<Notes>,
     observer: Option<Observer>,
     log: Option<CallLog>,
@@ -152,6 +154,8 @@ pub struct Summary {
     pub exchanges: usize,
     /// Why recording stopped, if it did.
     pub broken: Option<String>,
+    /// Exchanges that could not be looked into and so are not kept, and why.
+    pub unscrubbed: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -164,20 +168,23 @@ struct Notes {
     faults: Vec<FaultReport>,
     warnings: Vec<String>,
     broken: Option<String>,
+    unscrubbed: Vec<String>,
 }
 
 impl Session {
     pub fn new(config: SessionConfig) -> Self {
+        let known = config.scrubber.known();
         Self {
             mode: config.mode,
             hosts: config.hosts,
             max_body: config.max_body,
             started: Instant::now(),
             calls: AtomicU32::new(0),
-            deck: config.player.map(|player| RwLock::new(Arc::new(Deck::new(player)))),
+            deck: config.player.map(|player| RwLock::new(Arc::new(Deck::new(player, &config.scrubber)))),
             cassette: Mutex::new(config.cassette),
-            scrubber: Mutex::new(Scrubber::keeping(&config.compared)),
+            scrubber: Mutex::new(config.scrubber),
             journal: Mutex::new(config.journal),
+            written_with: Mutex::new(known),
             notes: Mutex::default(),
             observer: config.observer,
             log: (config.log == KeepCalls::Latest).then(CallLog::default),
@@ -207,6 +214,7 @@ impl Session {
             unplayed: deck.as_ref().map(|deck| deck.unplayed()).unwrap_or_default(),
             exchanges: deck.as_ref().map_or(0, |deck| deck.exchanges()),
             broken: notes.broken.clone(),
+            unscrubbed: notes.unscrubbed.clone(),
         }
     }
 
@@ -223,7 +231,8 @@ impl Session {
     /// Plays another cassette from now on, from its start. Replies that are on their way come to their end.
     pub(crate) fn play(&self, player: Player, cassette: &Path) {
         if let Some(deck) = &self.deck {
-            *deck.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Deck::new(player));
+            let new = Arc::new(Deck::new(player, &lock(&self.scrubber)));
+            *deck.write().unwrap_or_else(PoisonError::into_inner) = new;
             *lock(&self.cassette) = Some(cassette.to_owned());
         }
     }
@@ -325,14 +334,27 @@ impl Session {
 
     /// Scrubs an exchange and writes it to the journal. When this returns, killing the process loses it no more.
     pub(crate) fn keep(&self, call: u32, exchange: Exchange) -> Result<(), StoreError> {
-        let scrubbed = lock(&self.scrubber).exchange(exchange);
+        let named = (exchange.request.method.clone(), exchange.request.url.clone());
+        let (scrubbed, known) = {
+            let mut scrubber = lock(&self.scrubber);
+            (scrubber.exchange(exchange), scrubber.known())
+        };
+        let scrubbed = match scrubbed {
+            Ok(scrubbed) => scrubbed,
+            Err(reason) => {
+                let (method, url) = named;
+                let what = format!("call {call}: {method} {}", self.shown_url(url));
+                lock(&self.notes).unscrubbed.push(format!("{what} is not kept: {reason}"));
+                return Ok(());
+            }
+        };
         self.note_omissions(call, &scrubbed);
         if !self.is_worth_keeping(call, &scrubbed) {
             return Ok(());
         }
         // Formatted before anybody has to wait for the journal.
         let entry = Journal::entry(&scrubbed);
-        let Some(kept) = lock(&self.journal).as_mut().map(|j| j.append_entry(u64::from(call), &entry)) else {
+        let Some(kept) = self.append(call, scrubbed, entry, known) else {
             return Ok(());
         };
         let mut notes = lock(&self.notes);
@@ -341,6 +363,45 @@ impl Session {
             Err(error) => notes.broken = Some(error.to_string()),
         }
         kept
+    }
+
+    /// Writes an entry that was scrubbed when `known` secrets were known. Whoever learned another one since must find it
+    /// gone from all that is written, this one included.
+    fn append(
+        &self,
+        call: u32,
+        exchange: Scrubbed<Exchange>,
+        entry: Entry,
+        known: usize,
+    ) -> Option<Result<(), StoreError>> {
+        let mut scrubber = lock(&self.scrubber);
+        let entry = match scrubber.known() > known && scrubber.holds_newer(known, entry.text().as_bytes()) {
+            true => Journal::entry(&scrubber.again(exchange, known)),
+            false => entry,
+        };
+        let mut journal = lock(&self.journal);
+        let journal = journal.as_mut()?;
+        let written = std::mem::replace(&mut *lock(&self.written_with), scrubber.known());
+        if scrubber.known() > written {
+            // What is in the journal already was scrubbed by somebody who knew less.
+            let knowing = scrubber.clone();
+            let holds = |text: &[u8]| knowing.holds_newer(written, text);
+            if let Err(error) = journal.rewrite(&holds, &mut |e| scrubber.again(e, written)) {
+                return Some(Err(error));
+            }
+        }
+        Some(journal.append_entry(u64::from(call), &entry))
+    }
+
+    /// A URL in words for a person.
+    pub(crate) fn shown_url(&self, url: Url) -> String {
+        let mut scrubber = lock(&self.scrubber).clone();
+        scrubber.url(url).to_string()
+    }
+
+    /// Ends recording and gives back what is known of the run's secrets.
+    pub fn take_scrubber(&self) -> Scrubber {
+        std::mem::take(&mut *lock(&self.scrubber))
     }
 
     /// What broke off is a recording like any other when somebody records. Where only what is missing is filled in,

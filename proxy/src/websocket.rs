@@ -113,7 +113,7 @@ pub(crate) async fn auto(
 ) -> Result<Response<ReplyBody>, Aborted> {
     if let Some(deck) = client.session.deck() {
         let nothing = Capture::new(0, Instant::now());
-        let live = deck.scrubber().request(asking.asked.clone().with(nothing, Extent::Whole, Headers::new()));
+        let live = deck.scrubbed(asking.asked.clone().with(nothing, Extent::Whole, Headers::new()));
         if let Decision::Play { ticket, exchange, plan } = deck.decide(asking.call.seq(), &live) {
             let guard = DeliveryGuard::new(deck, ticket, asking.call, exchange);
             return match Handshake::of(&mut request) {
@@ -269,7 +269,7 @@ async fn perform(
             Turn::Listen => {
                 let Some(piece) = next_piece(&mut socket).await else { return Said::Closed };
                 let is_close = matches!(piece, Piece::Close(_));
-                match dialogue.heard(&piece) {
+                match dialogue.heard(&guard.scrubbed(&piece)) {
                     Ok(()) => {}
                     // A client that closes where the recorded one went on has left early; its retry starts afresh.
                     Err(_) if is_close => return Said::Closed,
@@ -288,7 +288,7 @@ async fn perform(
                 }
                 // The recording ends here without a close: stay until the client leaves.
                 while let Some(piece) = next_piece(&mut socket).await {
-                    if let Err(differences) = dialogue.heard(&piece) {
+                    if let Err(differences) = dialogue.heard(&guard.scrubbed(&piece)) {
                         if !matches!(piece, Piece::Close(_)) {
                             guard.contradicted(differences);
                         }

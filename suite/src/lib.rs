@@ -2,6 +2,7 @@
 //!
 //! A thin crate for now. It owns the sandbox in which a child process runs: today its environment.
 
+pub mod allowlist;
 mod environment;
 
-pub use environment::Environment;
+pub use environment::{Base, Environment};

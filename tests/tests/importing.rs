@@ -133,7 +133,7 @@ fn secrets_are_told_by_kind_and_place_and_never_shown() {
         let outcome = import(&sandbox, words).exits(0);
         assert!(!outcome.stderr().contains(&secret), "{outcome}");
         assert!(outcome.stderr().contains("in request header authorization"), "{outcome}");
-        assert!(outcome.stderr().contains("redacted: query in query api_key"), "{outcome}");
+        assert!(outcome.stderr().contains("redacted: openai_key in query api_key"), "{outcome}");
     }
     assert!(!sandbox.read("new/one.yaml").contains(&secret));
 }

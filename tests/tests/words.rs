@@ -728,6 +728,73 @@ fn doctor_says_what_it_found() {
 }
 
 #[test]
+fn doctor_names_every_rule_that_was_never_hit() {
+    let sandbox = Sandbox::new();
+    let said = || {
+        let doctor = sandbox.wiretape("doctor").env("ACME_REGION", "north").run().exits(0);
+        let lines = doctor.stdout().lines().filter(|line| line.contains("rule"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(said(), [] as [&str; 0]);
+    sandbox.write(
+        "wiretape.yaml",
+        "\
+redact:
+  headers: [x-a, x-internal-id]
+  query: [q, ticket]
+  json_paths: [body.a, body.customer.email]
+  patterns: {customer: 'CUST-[0-9]+', account: 'ACC-[0-9]+'}
+  env: [ACME_LICENSE, ACME_LICENCE]
+keep:
+  headers: [x-b, x-build-number]
+  query: [r, token]
+  json_paths: [body.b, body.session.token]
+  patterns: ['doc_[a-z]+', 'nod_[a-z]+']
+  env: [ACME_REGION, ACME_ZONE]
+",
+    );
+    let zone = "note  rule never hit: keep.env: ACME_ZONE (no such variable is set)";
+    assert_eq!(said(), [zone, "note  no cassette in cassettes yet: rules cannot be judged"]);
+    let cassette = |number: u32| {
+        format!(
+            "\
+wiretape: cassette/1
+redaction: {{ruleset: 1, env: {{ACME_LICENSE: '{{{{redacted:secret:1}}}}'}}}}
+exchanges:
+  - id: 1
+    request:
+      method: POST
+      url: https://a.test/{number}?q=1&r=2
+      headers: {{x-a: '{{{{redacted:rule:1}}}}', x-b: '1'}}
+    response:
+      status: 200
+      body:
+        json: {{a: '{{{{redacted:customer:1}}}}', b: doc_example}}
+"
+        )
+    };
+    sandbox.write("cassettes/one.yaml", cassette(1));
+    let never = |rule: &str, place: &str| format!("note  rule never hit: {rule} (in {place})");
+    let rules = [
+        "redact.headers: x-internal-id",
+        "redact.query: ticket",
+        "redact.json_paths: body.customer.email",
+        "redact.patterns: account",
+        "redact.env: ACME_LICENCE",
+        "keep.headers: x-build-number",
+        "keep.query: token",
+        "keep.json_paths: body.session.token",
+        "keep.patterns: nod_[a-z]+",
+    ];
+    let expected = |place| [vec![zone.to_owned()], rules.map(|rule| never(rule, place)).to_vec()].concat();
+    assert_eq!(said(), expected("1 cassette"));
+    sandbox.write("cassettes/deep/two.yaml", cassette(2));
+    assert_eq!(said(), expected("2 cassettes"));
+    sandbox.write("wiretape.yaml", "redact: {headers: [x-a]}\n");
+    assert_eq!(said(), ["ok    every rule was hit (in 2 cassettes)"]);
+}
+
+#[test]
 fn the_demo_works_with_nothing_set_up() {
     let sandbox = Sandbox::new();
     let shown = sandbox.wiretape("demo").run().exits(0);

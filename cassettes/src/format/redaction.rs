@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use yaml::{Fields, Node, Out, Problem};
 
 use super::exchange::Entries;
-use crate::scrub::split_placeholders;
+use crate::scrub::{rules::is_variable_name, split_placeholders};
 
 /// The number of the rules that this build scrubs by. It grows when a rule takes out what the rules before it kept,
 /// so that an older cassette is known to need another look.
@@ -88,17 +88,11 @@ fn read_placeholder(node: &Node<'_>) -> Result<String, Problem> {
 }
 
 /// Kind and number of a text that is one placeholder and nothing more.
-fn placeholder_parts(text: &str) -> Option<(&str, u32)> {
+pub(crate) fn placeholder_parts(text: &str) -> Option<(&str, u32)> {
     match split_placeholders(text)[..] {
         [("", Some((kind, number)))] => Some((kind, number.parse().ok()?)),
         _ => None,
     }
-}
-
-/// What a shell takes for the name of a variable.
-fn is_variable_name(name: &str) -> bool {
-    name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        && name.starts_with(|first: char| !first.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::{
     scrubbed,
     text::Text,
 };
-use crate::{Cassette, stabilize};
+use crate::{Cassette, format::Redaction, stabilize};
 
 pub(super) struct Desk<'o> {
     options: &'o Options,
@@ -128,7 +128,7 @@ impl<'o> Desk<'o> {
     }
 
     pub(super) fn close(self, format: Format) -> Imported {
-        let (exchanges, found) = scrubbed(self.exchanges);
+        let (exchanges, found, unscrubbable) = scrubbed(self.exchanges);
         let exchanges = match self.options.ids {
             Ids::AsRecorded => exchanges,
             Ids::Stable => stabilize(exchanges, &[]),
@@ -140,9 +140,9 @@ impl<'o> Desk<'o> {
         }
         Imported {
             format,
-            cassette: Cassette { redaction: None, policy, exchanges },
+            cassette: Cassette { redaction: Some(Redaction::new()), policy, exchanges },
             repairs: self.repairs.into_iter().collect(),
-            skipped: self.skipped,
+            skipped: self.skipped.into_iter().chain(unscrubbable).collect(),
             found,
         }
     }

@@ -37,7 +37,8 @@ fn player(policy: Policy, exchanges: &[(&str, &str, &str)]) -> Player {
             end: End::Whole,
         }),
     };
-    let exchanges = (1..).zip(exchanges).map(exchange).map(|e| Scrubber::new().exchange(e)).collect();
+    let exchanges =
+        (1..).zip(exchanges).map(exchange).map(|e| Scrubber::new().exchange(e).unwrap()).collect();
     let cassette = Cassette { redaction: None, policy: Some(policy), exchanges };
     Player::new(Arc::new(Index::new(cassette, &Policy::default())), Pace::Instant)
 }

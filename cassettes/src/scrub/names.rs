@@ -27,6 +27,24 @@ pub(super) fn holds_urls(name: &str) -> bool {
     matches!(name, "location" | "content-location" | "link" | "refresh" | "x-github-sso")
 }
 
+/// Response headers that were computed from the body.
+pub(super) fn is_digest(name: &str) -> bool {
+    matches!(name, "content-md5" | "digest" | "content-digest" | "repr-digest" | "x-goog-hash")
+        || name.starts_with("x-amz-checksum-")
+}
+
+/// Response headers of which it is known what they hold: no secret, whatever it looks like.
+pub(super) fn is_known_in_replies(name: &str) -> bool {
+    KNOWN_IN_REPLIES.contains(&name)
+        || KNOWN_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || KNOWN_WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Whether the value of a header can have been drawn and not written.
+pub(super) fn is_random_header(value: &[u8]) -> bool {
+    value.len() >= LONG_HEADER && super::keys::is_random(value)
+}
+
 /// Whether the first word of an `authorization` is a scheme.
 pub(super) fn is_scheme(word: &str) -> bool {
     SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme))
@@ -108,6 +126,62 @@ const CREDENTIAL_ENDINGS: &[&str] = &[
 
 /// Names with a credential's ending that hold none.
 const NOT_CREDENTIALS: &[&str] = &["x-next-page-token", "x-continuation-token", "x-time-per-token"];
+
+const KNOWN_IN_REPLIES: &[&str] = &[
+    "age",
+    "alt-svc",
+    "cache-control",
+    "cf-cache-status",
+    "cf-ray",
+    "connection",
+    "date",
+    "etag",
+    "expires",
+    "last-modified",
+    "nel",
+    "pragma",
+    "referrer-policy",
+    "report-to",
+    "reporting-endpoints",
+    "retry-after",
+    "server",
+    "server-timing",
+    "strict-transport-security",
+    "upgrade",
+    "vary",
+    "via",
+    "www-authenticate",
+    "x-amz-cf-pop",
+    "x-powered-by",
+    "x-served-by",
+];
+
+const KNOWN_PREFIXES: &[&str] =
+    &["access-control-", "accept-", "content-", "sec-websocket-", "x-github-", "openai-", "anthropic-"];
+
+/// What such a name tells of: which request, which version, how many are left.
+const KNOWN_WORDS: &[&str] = &[
+    "amz-cf-id",
+    "amz-id",
+    "cache",
+    "correlation",
+    "digest",
+    "generation",
+    "hash",
+    "hostname",
+    "inference",
+    "limit",
+    "policy",
+    "request-id",
+    "requestid",
+    "revision",
+    "sha",
+    "trace",
+    "version",
+];
+
+/// Shorter values are words and numbers.
+const LONG_HEADER: usize = 24;
 
 const SCHEMES: &[&str] = &[
     "api-key",

@@ -2,7 +2,13 @@
 
 use std::collections::HashMap;
 
-use exchange::{Exchange, Header, Headers, Reply};
+use exchange::{Body, Exchange, Header, Headers, Reply, StreamKind};
+
+use super::placeholders;
+use crate::{
+    edits::{Edit, apply, apply_to_body, apply_to_str},
+    text,
+};
 
 /// Numbers placeholders in the order of a cassette, so that two recordings of the same program agree however its
 /// calls overlapped.
@@ -22,56 +28,62 @@ impl Placeholders {
         self.numbers.clear();
     }
 
-    /// Renumbers every placeholder of an exchange's URL and headers.
+    /// Renumbers every placeholder of an exchange.
     pub fn renumber(&mut self, exchange: &mut Exchange) {
+        let mut any = false;
+        placeholders::each_text(exchange, &mut |text| any = any || placeholders::may_be_in(text));
+        if !any {
+            return;
+        }
         let request = &mut exchange.request;
+        request.url.path = self.renumbered(&request.url.path);
         if let Some(query) = &mut request.url.query {
             *query = self.renumbered(query);
         }
-        self.renumber_headers(&mut request.headers);
-        self.renumber_headers(&mut request.trailers);
+        request.headers = self.headers(&request.headers);
+        request.trailers = self.headers(&request.trailers);
+        request.body = self.body(&request.body, &request.headers);
         if let Reply::Response(response) = &mut exchange.reply {
-            self.renumber_headers(&mut response.headers);
-            self.renumber_headers(&mut response.trailers);
+            response.headers = self.headers(&response.headers);
+            response.trailers = self.headers(&response.trailers);
             for informational in &mut response.informational {
-                self.renumber_headers(&mut informational.headers);
+                informational.headers = self.headers(&informational.headers);
             }
+            response.body = self.body(&response.body, &response.headers);
+            response.messages = response
+                .messages
+                .iter()
+                .map(|message| crate::edits::edit_message(message, |text| self.edits(text)))
+                .collect();
         }
     }
 
-    fn renumber_headers(&mut self, headers: &mut Headers) {
-        if !headers.iter().any(|h| h.text().is_some_and(|t| t.contains(OPEN))) {
-            return;
-        }
-        *headers = std::mem::take(headers)
-            .into_iter()
-            .map(|header| match header.text() {
-                Some(text) if text.contains(OPEN) => Header::new(header.name(), self.renumbered(text))
-                    .expect("a placeholder with another number is as legal as before"),
-                _ => header,
-            })
-            .collect();
+    /// Renumbers one that stands outside of the exchanges.
+    pub(crate) fn renumbered(&mut self, text: &str) -> String {
+        let edits = self.edits(text.as_bytes());
+        apply_to_str(text, &edits).unwrap_or_else(|| text.to_owned())
     }
 
-    fn renumbered(&mut self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(start) = rest.find(OPEN) {
-            out.push_str(&rest[..start]);
-            rest = &rest[start..];
-            match rest.find(CLOSE).map(|end| &rest[..end + CLOSE.len()]).filter(|p| is_placeholder(p)) {
-                Some(old) => {
-                    out.push_str(&self.renamed(old));
-                    rest = &rest[old.len()..];
-                }
-                None => {
-                    out.push_str(OPEN);
-                    rest = &rest[OPEN.len()..];
-                }
-            }
+    fn edits(&mut self, text: &[u8]) -> Vec<Edit<'static>> {
+        placeholders::edits(text, &mut |old| Some(self.renamed(old)))
+    }
+
+    fn headers(&mut self, headers: &Headers) -> Headers {
+        let renumbered = |header: &Header| {
+            let edits = self.edits(header.value());
+            Header::new(header.name(), apply(header.value(), &edits))
+                .expect("a placeholder with another number is as legal as before")
+        };
+        headers.iter().map(renumbered).collect()
+    }
+
+    fn body(&mut self, body: &Body, headers: &Headers) -> Body {
+        // A number may be longer than before, and a binary stream tells the lengths of its messages.
+        if StreamKind::of(headers) == Some(StreamKind::Frames) {
+            return text::rewrite_body(body, headers, &mut |leaf| self.edits(leaf.text));
         }
-        out.push_str(rest);
-        out
+        let edits = body.bytes().map(|bytes| self.edits(bytes)).unwrap_or_default();
+        apply_to_body(body, &edits)
     }
 
     fn renamed(&mut self, old: &str) -> String {
@@ -81,11 +93,11 @@ impl Placeholders {
             *count += 1;
             *count
         });
-        text(&kind, number)
+        placeholder_text(&kind, number)
     }
 }
 
-pub(super) fn text(kind: &str, number: u32) -> String {
+pub(super) fn placeholder_text(kind: &str, number: u32) -> String {
     format!("{OPEN}{kind}:{number}{CLOSE}")
 }
 
@@ -125,6 +137,19 @@ pub(super) fn kinds_in(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Where placeholders stand in a text that need not be UTF-8.
+pub(super) fn spans(text: &[u8]) -> Vec<std::ops::Range<usize>> {
+    let mut found = Vec::new();
+    for start in memchr::memmem::find_iter(text, OPEN) {
+        let rest = &text[start..text.len().min(start + LONGEST)];
+        let end = memchr::memmem::find(rest, CLOSE.as_bytes()).map(|end| end + CLOSE.len());
+        if let Some(end) = end.filter(|end| std::str::from_utf8(&rest[..*end]).is_ok_and(is_placeholder)) {
+            found.push(start..start + end);
+        }
+    }
+    found
+}
+
 fn kind_of(text: &str) -> Option<&str> {
     let (kind, number) = text.strip_prefix(OPEN)?.strip_suffix(CLOSE)?.split_once(':')?;
     let kind_is_plain = !kind.is_empty() && kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
@@ -132,8 +157,10 @@ fn kind_of(text: &str) -> Option<&str> {
     (kind_is_plain && number_is_plain).then_some(kind)
 }
 
-const OPEN: &str = "{{redacted:";
+pub(super) const OPEN: &str = "{{redacted:";
 const CLOSE: &str = "}}";
+/// No placeholder has a longer name and number.
+const LONGEST: usize = 128;
 
 #[cfg(test)]
 mod tests {

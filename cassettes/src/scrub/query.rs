@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::token_kind;
+use super::headers::token_kind;
 
 /// What must be known of a whole query to judge one of its pairs.
 pub(super) struct Query<'a> {
@@ -113,7 +113,7 @@ fn normalized(key: &str) -> String {
         .collect()
 }
 
-fn decoded(text: &str) -> String {
+pub(super) fn decoded(text: &str) -> String {
     let hex = |digit: &u8| char::from(*digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

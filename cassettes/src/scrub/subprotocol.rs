@@ -1,6 +1,6 @@
 //! Keys in `sec-websocket-protocol`, where clients put them that cannot set another header.
 
-use super::{placeholder, token_kind};
+use super::{headers::token_kind, placeholder};
 
 /// Where the secret of an offered subprotocol starts, and of what kind it is. It goes on to the end.
 pub(super) fn secret_of(token: &str) -> Option<(usize, &'static str)> {

@@ -34,6 +34,12 @@ pub struct Journal {
 #[derive(Debug)]
 pub struct Entry(String);
 
+impl Entry {
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
 impl Journal {
     /// Starts a journal for a cassette whose [`super::Lock`] the caller holds.
     pub fn create(cassette: &Path, state_dir: &Path) -> Result<Self, StoreError> {
@@ -75,6 +81,46 @@ impl Journal {
     /// [`Self::entry`] and [`Self::append_entry`] together.
     pub fn append(&mut self, seq: u64, exchange: &Scrubbed<Exchange>) -> Result<(), StoreError> {
         self.append_entry(seq, &Self::entry(exchange))
+    }
+
+    /// Changes every exchange whose text `holds` something that must not stay. The journal is replaced as a whole, so
+    /// that a kill leaves either the old one or the new one.
+    pub fn rewrite(
+        &mut self,
+        holds: &dyn Fn(&[u8]) -> bool,
+        change: &mut dyn FnMut(Scrubbed<Exchange>) -> Scrubbed<Exchange>,
+    ) -> Result<(), StoreError> {
+        // A very long one is only gone through once, when it becomes the cassette.
+        if self.end > MOST_REWRITTEN {
+            return Ok(());
+        }
+        let text = fs::read(&self.path).map_err(failed("read", &self.path))?;
+        if !holds(&text) {
+            return Ok(());
+        }
+        let new_path = self.path.with_extension("new");
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&new_path)
+            .map_err(failed("create", &new_path))?;
+        let mut records = Records::open(&self.path)?;
+        let cassette =
+            records.cassette().map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default();
+        let mut new = Self { file, path: new_path.clone(), end: 0 };
+        new.put(0, &[HEADER, &cassette].concat())?;
+        while let Some((seq, payload)) = records.next_record()? {
+            let payload = match holds(&payload) {
+                true => Self::entry(&change(records.exchange(payload)?)).0.into_bytes(),
+                false => payload,
+            };
+            new.put(seq, &payload)?;
+        }
+        fs::rename(&new_path, &self.path).map_err(failed("replace", &self.path))?;
+        *self = Self { path: self.path.clone(), ..new };
+        Ok(())
     }
 
     pub fn path(&self) -> &Path {
@@ -256,6 +302,8 @@ fn numbered(folder: &Path) -> Result<Vec<(u64, PathBuf)>, StoreError> {
 
 const EXTENSION: &str = ".journal";
 const HEADER: &[u8] = b"wiretape: journal/1\n";
+/// Reading more than this again and again would hold the traffic up.
+const MOST_REWRITTEN: u64 = 32 << 20;
 const HEAD: usize = 16;
 
 /// Linux writes no more than this at once, and one record is one write.

@@ -86,12 +86,13 @@ fn exchange(id: u32, request: Request, reply: String) -> Scrubbed<Exchange> {
         messages: Vec::new(),
         end: End::Whole,
     };
-    Scrubber::new().exchange(Exchange {
+    let scrubbed = Scrubber::new().exchange(Exchange {
         id,
         at: Duration::from_millis(u64::from(id)),
         request,
         reply: Reply::Response(response),
-    })
+    });
+    scrubbed.expect("a plain body can be looked into")
 }
 
 fn request(method: &str, path: &str, body: Option<&str>) -> Request {

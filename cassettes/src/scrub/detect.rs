@@ -1,0 +1,234 @@
+//! What of a text is secret: tokens by their shape, values that are known, credentials in URLs; in whatever encoding.
+
+use std::borrow::Cow;
+
+use exchange::Segment;
+
+use super::{
+    encoded,
+    keys::{self, Says},
+    query::Query,
+    rules::Rules,
+    secrets::Secrets,
+    shapes,
+};
+use crate::{
+    edits::{Edit, apply},
+    text::{Form, Leaf, Step, View, settle, unescaped},
+};
+
+/// Looks for secrets and names them.
+pub(super) struct Detector<'s> {
+    pub(super) secrets: &'s mut Secrets,
+    pub(super) rules: &'s Rules,
+}
+
+impl Detector<'_> {
+    /// The changes to a value of a body.
+    pub(super) fn in_leaf(&mut self, leaf: &Leaf<'_>) -> Vec<Edit<'static>> {
+        let named = match leaf.form {
+            Form::String => self.by_name(leaf),
+            Form::Number => return self.number(leaf),
+            Form::Key | Form::Text | Form::Binary => None,
+        };
+        match named {
+            Some(edit) => vec![edit],
+            None => self.in_text(leaf.text, leaf.form),
+        }
+    }
+
+    /// The changes to a text that has no name.
+    pub(super) fn in_text(&mut self, text: &[u8], form: Form) -> Vec<Edit<'static>> {
+        self.look(text, form == Form::Binary, 0)
+    }
+
+    fn by_name(&mut self, leaf: &Leaf<'_>) -> Option<Edit<'static>> {
+        let name = leaf.name()?;
+        let (redacts, keeps) = self.rules_of(leaf);
+        if redacts {
+            return (!keys::is_stand_in(leaf.text)).then(|| self.whole(leaf.text, "rule"));
+        }
+        if keeps {
+            return None;
+        }
+        let is_secret = match keys::says(name, leaf.in_grant) {
+            Says::Surely => !keys::is_stand_in(leaf.text),
+            Says::Maybe => keys::is_random(leaf.text) && !keys::is_stand_in(leaf.text),
+            Says::Nothing => false,
+        };
+        (is_secret && !self.rules.keeps_value(leaf.text)).then(|| self.whole(leaf.text, "secret"))
+    }
+
+    /// A number has to stay one.
+    fn number(&mut self, leaf: &Leaf<'_>) -> Vec<Edit<'static>> {
+        let Some(name) = leaf.name().filter(|_| leaf.text != b"0") else { return Vec::new() };
+        let (redacts, keeps) = self.rules_of(leaf);
+        let is_named = leaf.text.len() >= 4 && keys::says(name, leaf.in_grant) == Says::Surely;
+        let is_secret = redacts || (is_named && !keeps);
+        match is_secret {
+            true => vec![Edit::new(0..leaf.text.len(), b"0".to_vec())],
+            false => Vec::new(),
+        }
+    }
+
+    /// Whether the project's own rules redact or keep the value.
+    fn rules_of(&self, leaf: &Leaf<'_>) -> (bool, bool) {
+        if self.rules.is_empty() {
+            return (false, false);
+        }
+        let name = leaf.name().unwrap_or_default();
+        let steps = leaf.path.iter().map(|step| match step {
+            Step::Key(key) => Segment::Key(key.clone().into_owned()),
+            Step::Index(index) => Segment::Index(*index),
+        });
+        let path: Vec<Segment> = std::iter::once(Segment::Key("body".into())).chain(steps).collect();
+        let redacts = self.rules.redacts_path(&path) || self.rules.redacts_query(name);
+        (redacts, self.rules.keeps_path(&path) || self.rules.keeps_query(name))
+    }
+
+    /// A placeholder for all of a value, which is from now on known everywhere.
+    fn whole(&mut self, text: &[u8], kind: &'static str) -> Edit<'static> {
+        let kind = shapes::kind_of(text).unwrap_or(kind);
+        self.secrets.learned.learn(text, Cow::Borrowed(kind));
+        Edit::new(0..text.len(), self.secrets.placeholder(Cow::Borrowed(kind), text).into_bytes())
+    }
+
+    fn look(&mut self, text: &[u8], is_binary: bool, depth: usize) -> Vec<Edit<'static>> {
+        if text.len() < SHORTEST {
+            return Vec::new();
+        }
+        let mut edits = self.as_it_stands(text);
+        if depth < DEEPEST {
+            let mut packed = |content: &[u8]| self.inside(content, depth + 1);
+            if let Some(new) = encoded::in_compressed(text, &mut packed) {
+                return vec![Edit::new(0..text.len(), new)];
+            }
+            if !is_binary {
+                edits.extend(self.decoded(text, depth));
+                edits.extend(encoded::in_base64(text, &mut |content| self.inside(content, depth + 1)));
+            }
+        }
+        if edits.is_empty() {
+            return edits;
+        }
+        // A placeholder is never looked into.
+        let placeholders: Vec<_> = super::placeholder::spans(text);
+        edits
+            .retain(|edit| placeholders.iter().all(|p| edit.span.end <= p.start || p.end <= edit.span.start));
+        settle(edits)
+    }
+
+    /// What was encoded, changed. `None` where nothing is to be changed.
+    fn inside(&mut self, content: &[u8], depth: usize) -> Option<Vec<u8>> {
+        let is_binary = std::str::from_utf8(content).is_err();
+        let edits = self.look(content, is_binary, depth);
+        (!edits.is_empty()).then(|| apply(content, &edits))
+    }
+
+    fn as_it_stands(&mut self, text: &[u8]) -> Vec<Edit<'static>> {
+        let mut edits = Vec::new();
+        for token in shapes::tokens_in(text) {
+            let value = &text[token.span.clone()];
+            if !self.rules.keeps_value(value) {
+                self.secrets.learned.learn(value, Cow::Borrowed(token.kind));
+                edits.push(self.hidden(token.span, Cow::Borrowed(token.kind), text));
+            }
+        }
+        for (name, pattern) in self.rules.patterns() {
+            for hit in pattern.find_iter(text).filter(|hit| !hit.is_empty()) {
+                let name = Cow::Owned(name.clone());
+                edits.push(self.hidden(hit.range(), name, text));
+            }
+        }
+        let known = self.secrets.learned.hits(text).into_iter().chain(self.secrets.learned.masked_hits(text));
+        for hit in known.collect::<Vec<_>>() {
+            let value = self.secrets.learned.value(hit.value);
+            let (kind, bytes) = (value.kind.clone(), value.bytes.clone());
+            if !self.rules.keeps_value(&bytes) {
+                edits.push(Edit::new(hit.span, self.secrets.placeholder(kind, &bytes).into_bytes()));
+            }
+        }
+        edits.extend(self.urls(text));
+        edits
+    }
+
+    fn hidden(
+        &mut self,
+        span: std::ops::Range<usize>,
+        kind: Cow<'static, str>,
+        text: &[u8],
+    ) -> Edit<'static> {
+        let placeholder = self.secrets.placeholder(kind, &text[span.clone()]);
+        Edit::new(span, placeholder.into_bytes())
+    }
+
+    /// The same in what the text says with its escapes taken off.
+    fn decoded(&mut self, text: &[u8], depth: usize) -> Vec<Edit<'static>> {
+        let mut edits = Vec::new();
+        let all = 0..text.len();
+        if has_pair(text, b'%', u8::is_ascii_hexdigit) {
+            edits.extend(self.view(&View::percent_only(text, all.clone()), depth));
+        }
+        if has_pair(text, b'&', |b| *b == b'#' || b.is_ascii_alphabetic()) && text.contains(&b';') {
+            edits.extend(self.view(&View::html(text, all.clone()), depth));
+        }
+        if has_pair(text, b'\\', |b| matches!(b, b'u' | b'/' | b'n' | b'r' | b't' | b'"' | b'\\')) {
+            edits.extend(self.view(&View::json_string(text, all), depth));
+        }
+        edits
+    }
+
+    fn view(&mut self, view: &View<'_>, depth: usize) -> Vec<Edit<'static>> {
+        if view.is_plain() {
+            return Vec::new();
+        }
+        let edits = self.look(view.text(), false, depth + 1);
+        view.in_source(edits, unescaped)
+    }
+
+    /// Credentials in the URLs of a text.
+    fn urls(&mut self, text: &[u8]) -> Vec<Edit<'static>> {
+        let mut edits = Vec::new();
+        for mark in memchr::memmem::find_iter(text, b"://") {
+            let start = mark + 3;
+            let ends = |b: &u8| b.is_ascii_whitespace() || b"\"'<>`\\{}|^".contains(b) || *b < b' ';
+            let len = text[start..].iter().take(LONGEST_URL).position(ends);
+            let len = len.unwrap_or_else(|| (text.len() - start).min(LONGEST_URL));
+            let Ok(url) = std::str::from_utf8(&text[start..start + len]) else { continue };
+            let authority = &url[..url.find(['/', '?', '#']).unwrap_or(url.len())];
+            if let Some((user, password)) =
+                authority.rsplit_once('@').and_then(|(info, _)| info.split_once(':'))
+                && !keys::is_stand_in(password.as_bytes())
+                && !password.is_empty()
+            {
+                let at = start + user.len() + 1;
+                self.secrets.learned.learn(password.as_bytes(), Cow::Borrowed("password"));
+                edits.push(self.hidden(at..at + password.len(), Cow::Borrowed("password"), text));
+            }
+            let Some(pairs_at) = url.find(['?', '#']).map(|mark| mark + 1) else { continue };
+            let host = authority.rsplit('@').next().map(|host| host.split(':').next().unwrap_or(host));
+            let query = Query::of(&url[pairs_at..], host);
+            let mut at = start + pairs_at;
+            for piece in url[pairs_at..].split_inclusive(['&', '#']) {
+                let pair = piece.trim_end_matches(['&', '#', '.', ',', ')', ']', ';']);
+                if let Some(secret) = query.secret_of(pair).filter(|from| *from < pair.len())
+                    && !keys::is_stand_in(&pair.as_bytes()[secret..])
+                {
+                    edits.push(self.hidden(at + secret..at + pair.len(), Cow::Borrowed("query"), text));
+                }
+                at += piece.len();
+            }
+        }
+        edits
+    }
+}
+
+fn has_pair(text: &[u8], mark: u8, next: fn(&u8) -> bool) -> bool {
+    memchr::memchr_iter(mark, text).any(|at| text.get(at + 1).is_some_and(next))
+}
+
+/// Nothing shorter is a token, and no shorter value is learned.
+const SHORTEST: usize = 8;
+/// Encodings in encodings.
+const DEEPEST: usize = 4;
+const LONGEST_URL: usize = 8 * 1024;

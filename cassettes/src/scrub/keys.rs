@@ -1,0 +1,216 @@
+//! Names of fields in bodies whose value is a credential.
+
+/// What a name says of the value under it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Says {
+    Nothing,
+    /// It may be a credential: what it looks like decides.
+    Maybe,
+    /// It is one, whatever it looks like.
+    Surely,
+}
+
+/// In a JSON document, a form or a multipart body.
+pub(super) fn says(name: &str, in_grant: bool) -> Says {
+    if name.len() > LONGEST {
+        return Says::Nothing;
+    }
+    let name = normalized(name);
+    let name = name.as_str();
+    if SURE.contains(&name) || (in_grant && GRANT.contains(&name)) {
+        return Says::Surely;
+    }
+    if NOT.contains(&name) || HARMLESS.iter().any(|word| name.contains(word)) {
+        return Says::Nothing;
+    }
+    if SURE_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        return Says::Surely;
+    }
+    if MAYBE.contains(&name) || MAYBE_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        return Says::Maybe;
+    }
+    Says::Nothing
+}
+
+/// Whether a value can have been drawn: long, of one piece, letters and digits mixed.
+pub(super) fn is_random(value: &[u8]) -> bool {
+    if !(16..=8192).contains(&value.len()) {
+        return false;
+    }
+    let mut seen = [false; 256];
+    let (mut digits, mut letters) = (0, 0);
+    for &b in value {
+        match b {
+            b'0'..=b'9' => digits += 1,
+            b'a'..=b'z' | b'A'..=b'Z' => letters += 1,
+            b'_' | b'-' | b'.' | b'~' | b'+' | b'/' | b'=' | b'|' | b'%' | b'!' | b'$' => {}
+            _ => return false,
+        }
+        seen[usize::from(b)] = true;
+    }
+    digits >= 2 && letters >= 2 && seen.iter().filter(|seen| **seen).count() >= 8
+}
+
+/// Whether a value only says that something was taken out, or is to be put in.
+pub(super) fn is_stand_in(value: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(value) else { return false };
+    let text = text.trim();
+    let word = text.trim_start_matches(['[', '<', '(', '*']).to_ascii_lowercase();
+    text.is_empty()
+        || text.bytes().all(|b| matches!(b, b'*' | b'x' | b'X' | b'.' | b'-' | b'_'))
+        || text.contains("***")
+        || text.contains("{{redacted:")
+        || (text.starts_with('<') && text.ends_with('>'))
+        || (text.starts_with("${") && text.ends_with('}'))
+        || ["redacted", "scrubbed", "filtered", "removed", "none", "null", "true", "false"]
+            .iter()
+            .any(|w| word.starts_with(w) && word.len() <= w.len() + 2)
+}
+
+pub(super) fn normalized(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+const SURE: &[&str] = &[
+    "accesskeyid",
+    "accesstoken",
+    "accountkey",
+    "apikey",
+    "apisecret",
+    "apitoken",
+    "authorization",
+    "authtoken",
+    "awsaccesskeyid",
+    "awssecretaccesskey",
+    "awssessiontoken",
+    "bearertoken",
+    "clientassertion",
+    "clientsecret",
+    "codeverifier",
+    "connectionstring",
+    "cookie",
+    "devicecode",
+    "idtoken",
+    "passphrase",
+    "passwd",
+    "password",
+    "privatekey",
+    "proxyauthorization",
+    "refreshtoken",
+    "sastoken",
+    "secret",
+    "secretaccesskey",
+    "secretkey",
+    "securitytoken",
+    "sessiontoken",
+    "setcookie",
+    "sharedaccesskey",
+    "webhooksecret",
+    "xapikey",
+];
+
+const SURE_ENDINGS: &[&str] = &[
+    "accesstoken",
+    "refreshtoken",
+    "apikey",
+    "password",
+    "passwd",
+    "clientsecret",
+    "privatekey",
+    "secretkey",
+    "passphrase",
+];
+
+/// In a request for a token.
+const GRANT: &[&str] = &["assertion", "code", "subjecttoken", "actortoken", "username"];
+
+const MAYBE: &[&str] =
+    &["auth", "credential", "credentials", "jwt", "otp", "pat", "pwd", "sas", "sig", "token"];
+
+const MAYBE_ENDINGS: &[&str] = &["token", "secret", "accesskey", "signingkey", "encryptionkey", "credential"];
+
+/// Names with an ending of the above that say where in a list one is, how many tokens there are, or what a model
+/// thought. Their values have to come back as they were.
+const HARMLESS: &[&str] = &[
+    "continuation",
+    "count",
+    "cursor",
+    "eos",
+    "marker",
+    "max",
+    "next",
+    "page",
+    "prompt",
+    "skip",
+    "special",
+    "stop",
+    "sync",
+    "thought",
+    "total",
+];
+
+const NOT: &[&str] = &["encryptedcontent", "signature", "thoughtsignature", "tokens"];
+
+const LONGEST: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_in_every_spelling() {
+        for name in
+            ["api_key", "apiKey", "API-KEY", "x-api-key", "openai_api_key", "clientSecret", "db.password"]
+        {
+            assert_eq!(says(name, false), Says::Surely, "{name}");
+        }
+        for name in ["token", "webhook_token", "github_secret", "jwt"] {
+            assert_eq!(says(name, false), Says::Maybe, "{name}");
+        }
+        for name in [
+            "max_tokens",
+            "next_page_token",
+            "continuationToken",
+            "signature",
+            "encrypted_content",
+            "tokens",
+            "key",
+            "keyword",
+            "completion_tokens",
+            "code",
+            "username",
+        ] {
+            assert_eq!(says(name, false), Says::Nothing, "{name}");
+        }
+        assert_eq!(says("code", true), Says::Surely);
+    }
+
+    #[test]
+    fn a_random_value_mixes_letters_and_digits() {
+        assert!(is_random(b"a1b2c3d4e5f6g7h8"));
+        for value in
+            ["internationalization", "1234567890123456", "a b1c2d3e4f5g6h7i8", "short1", "aaaaaaaaaaaaaaa11"]
+        {
+            assert!(!is_random(value.as_bytes()), "{value}");
+        }
+    }
+
+    #[test]
+    fn what_was_taken_out_already_is_no_secret() {
+        for value in [
+            "",
+            "***",
+            "REDACTED",
+            "[REDACTED]",
+            "<API_KEY>",
+            "${KEY}",
+            "{{redacted:token:1}}",
+            "xxxxxxxx",
+            "null",
+        ] {
+            assert!(is_stand_in(value.as_bytes()), "{value}");
+        }
+        assert!(!is_stand_in(b"hunter2hunter2"));
+        assert!(!is_stand_in(b"nonesuch"));
+    }
+}

@@ -1,0 +1,147 @@
+//! Which variables of an environment hold secrets.
+
+use super::{Rules, keys, shapes};
+
+/// The secrets that a variable's value is or holds, each with its kind.
+pub(super) fn secrets_of(name: &str, value: &[u8], rules: &Rules) -> Vec<(Vec<u8>, &'static str)> {
+    let value = value.trim_ascii();
+    if rules.env_names().any(|named| named == name) {
+        return vec![(value.to_vec(), shapes::kind_of(value).unwrap_or("secret"))];
+    }
+    if keys::is_stand_in(value) || rules.keeps_value(value) {
+        return Vec::new();
+    }
+    let tokens = shapes::tokens_in(value);
+    if let [token] = tokens.as_slice()
+        && token.span == (0..value.len())
+    {
+        return vec![(value.to_vec(), token.kind)];
+    }
+    let mut secrets: Vec<_> =
+        tokens.into_iter().map(|token| (value[token.span].to_vec(), token.kind)).collect();
+    secrets.extend(password_of_url(value).map(|password| (password.to_vec(), "password")));
+    if is_secret_name(name) && !is_plain(value) {
+        secrets.push((value.to_vec(), "secret"));
+    }
+    secrets
+}
+
+/// Whether the name of a variable says that its value is a secret.
+pub fn is_secret_name(name: &str) -> bool {
+    if NOT_SECRET.contains(&name) {
+        return false;
+    }
+    name.to_ascii_uppercase().split(|c: char| !c.is_ascii_alphanumeric()).any(|word| {
+        WORDS.contains(&word)
+            || ENDINGS.iter().any(|ending| word.len() > ending.len() && word.ends_with(ending))
+    })
+}
+
+fn password_of_url(value: &[u8]) -> Option<&[u8]> {
+    let start = memchr::memmem::find(value, b"://")? + 3;
+    let authority = value[start..].split(|b| matches!(b, b'/' | b'?' | b'#')).next()?;
+    let info = &authority[..authority.iter().rposition(|b| *b == b'@')?];
+    let colon = info.iter().position(|b| *b == b':')?;
+    Some(&info[colon + 1..]).filter(|password| !password.is_empty())
+}
+
+/// A path, an address or a word is no secret, whatever the variable is called: `SSL_CERT_FILE`, `SSH_AUTH_SOCK`.
+fn is_plain(value: &[u8]) -> bool {
+    let starts = |text: &str| value.starts_with(text.as_bytes());
+    starts("unix:")
+        || starts("http://")
+        || starts("https://")
+        || starts("./")
+        || starts("../")
+        || starts("~/")
+        || (starts("/")
+            && value[1..].contains(&b'/')
+            && value.iter().all(|b| b.is_ascii_graphic())
+            && !keys::is_random(&value[1..]))
+}
+
+const WORDS: &[&str] = &[
+    "APIKEY",
+    "AUTH",
+    "COOKIE",
+    "CRED",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "CREDS",
+    "DSN",
+    "JWT",
+    "KEY",
+    "KEYS",
+    "PASS",
+    "PASSPHRASE",
+    "PASSWD",
+    "PASSWORD",
+    "PAT",
+    "PRIVATE",
+    "PSK",
+    "PW",
+    "PWD",
+    "SAS",
+    "SECRET",
+    "SECRETS",
+    "SESSION",
+    "TOKEN",
+    "TOKENS",
+];
+
+const ENDINGS: &[&str] = &["KEY", "PASSPHRASE", "PASSWD", "PASSWORD", "SECRET", "TOKEN"];
+
+const NOT_SECRET: &[&str] = &[
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DESKTOP_SESSION",
+    "GDMSESSION",
+    "GIT_ASKPASS",
+    "OLDPWD",
+    "PWD",
+    "SESSION_MANAGER",
+    "SSH_ASKPASS",
+    "SSH_AUTH_SOCK",
+    "XDG_SESSION_CLASS",
+    "XDG_SESSION_DESKTOP",
+    "XDG_SESSION_ID",
+    "XDG_SESSION_TYPE",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secrets(name: &str, value: &str) -> Vec<(String, &'static str)> {
+        let found = secrets_of(name, value.as_bytes(), &Rules::default());
+        found.into_iter().map(|(secret, kind)| (String::from_utf8(secret).unwrap(), kind)).collect()
+    }
+
+    #[test]
+    fn a_variable_is_a_secret_by_its_name() {
+        for name in ["OPENAI_API_KEY", "GH_TOKEN", "PGPASSWORD", "DB_PASS", "MY_APIKEY", "npm_config__auth"] {
+            assert_eq!(secrets(name, "correct horse"), [("correct horse".to_owned(), "secret")], "{name}");
+        }
+        for name in ["HOME", "KEYBOARD_LAYOUT", "PWD", "AUTHOR", "XDG_SESSION_TYPE", "TOKENIZERS_PARALLELISM"]
+        {
+            assert_eq!(secrets(name, "correct horse"), [], "{name}");
+        }
+    }
+
+    #[test]
+    fn a_path_or_an_address_is_none() {
+        for value in
+            ["/etc/ssl/certs/ca.pem", "https://auth.test/login", "unix:path=/run/user/bus", "~/.ssh/id"]
+        {
+            assert_eq!(secrets("MY_KEY", value), [], "{value}");
+        }
+    }
+
+    #[test]
+    fn the_password_of_a_url_is_one_under_any_name() {
+        assert_eq!(
+            secrets("DATABASE_URL", "postgres://u:hunter2x@db/x?y"),
+            [("hunter2x".to_owned(), "password")]
+        );
+        assert_eq!(secrets("DATABASE_URL", "postgres://db/x@y:z"), []);
+    }
+}

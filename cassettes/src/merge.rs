@@ -1,5 +1,6 @@
 //! What a recording becomes: new exchanges laid over the ones that were there.
 
+mod boundary;
 mod twins;
 
 use std::time::Duration;

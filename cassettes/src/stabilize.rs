@@ -386,4 +386,6 @@ const SLACK: i64 = 600;
 const BASE: i64 = 1_704_067_200;
 
 #[cfg(test)]
+pub(crate) mod sample;
+#[cfg(test)]
 mod tests;

@@ -8,7 +8,10 @@ use std::collections::{HashMap, HashSet};
 use exchange::Exchange;
 use matchers::{Key, Policy, Shape, Slot};
 
-use super::{same_content, timeless};
+use super::{
+    boundary::{boundary, with_boundary},
+    same_content, timeless,
+};
 use crate::{
     scrub::Scrubbed,
     stabilize::{Names, Renaming, times_of, with_times},
@@ -208,7 +211,7 @@ impl Search<'_> {
     }
 
     fn blind(&self, names: &Names, exchange: &Exchange) -> Blind {
-        let blind = names.taken_out_of(exchange.clone());
+        let blind = with_boundary(names.taken_out_of(exchange.clone()), "boundary");
         let matchers::Canonical { loose: key, slots, .. } = matchers::canonical(&blind.request, self.policy);
         Blind { exchange: timeless(&blind), slots, key }
     }
@@ -233,6 +236,10 @@ impl Search<'_> {
                 let own = self.own.get(&place);
                 exchange.map(|exchange| {
                     let exchange = own.map_or_else(|| exchange.clone(), |own| own.rename(exchange.clone()));
+                    let exchange = match boundary(&self.old[twin].request) {
+                        Some(boundary) => with_boundary(exchange, &boundary),
+                        None => exchange,
+                    };
                     with_times(exchange, &times)
                 })
             }
@@ -245,3 +252,6 @@ impl Search<'_> {
 
 /// An exchange in a prompt, its answer in another: chains are short.
 const ROUNDS: usize = 4;
+
+#[cfg(test)]
+mod tests;

@@ -1,109 +1,15 @@
 use std::time::Duration;
 
-use exchange::{End, Frame, Headers, Reply, Request, Response, Url};
+use exchange::Frame;
 use proptest::prelude::*;
 
-use super::*;
-
-/// A call, and what came back: by default JSON in answer to a POST, at one moment.
-#[derive(Clone)]
-struct Call {
-    method: &'static str,
-    url: String,
-    sent: String,
-    media: &'static str,
-    headers: Vec<(&'static str, String)>,
-    body: String,
-    messages: Vec<(Peer, String)>,
-}
-
-fn call(url: &str, body: &str) -> Call {
-    Call {
-        method: "POST",
-        url: url.into(),
-        sent: String::new(),
-        media: "application/json",
-        headers: vec![("date", NOW.into())],
-        body: body.into(),
-        messages: Vec::new(),
-    }
-}
-
-fn openai(body: &str) -> Call {
-    call("https://api.openai.com/v1/chat/completions", body)
-}
-
-fn github(path: &str, body: &str) -> Call {
-    Call { method: "GET", ..call(&format!("https://api.github.com{path}"), body) }
-}
-
-impl Call {
-    fn sending(self, sent: &str) -> Self {
-        Self { sent: sent.into(), ..self }
-    }
-
-    fn with(mut self, name: &'static str, value: &str) -> Self {
-        self.headers.push((name, value.into()));
-        self
-    }
-
-    fn without_date(mut self) -> Self {
-        self.headers.retain(|(name, _)| *name != "date");
-        self
-    }
-
-    fn events(self) -> Self {
-        Self { media: "text/event-stream", ..self }
-    }
-
-    fn exchange(&self) -> Scrubbed<Exchange> {
-        let header = |(name, value): &(&str, String)| Header::new(name, value.as_str()).unwrap();
-        let mut headers: Headers = self.headers.iter().map(header).collect();
-        headers.push(Header::new("content-type", self.media).unwrap());
-        let message = |(from, text): &(Peer, String)| Message {
-            from: *from,
-            after: Duration::ZERO,
-            piece: Piece::Text(text.clone()),
-        };
-        Scrubbed::attest(Exchange {
-            id: 1,
-            at: Duration::ZERO,
-            request: Request {
-                method: self.method.into(),
-                url: Url::parse(&self.url).unwrap(),
-                headers: [Header::new("content-type", "application/json").unwrap()].into_iter().collect(),
-                body: exchange::Body::from_bytes(self.sent.clone()),
-                trailers: Headers::new(),
-            },
-            reply: Reply::Response(Response {
-                status: 200,
-                reason: None,
-                headers,
-                after: Duration::ZERO,
-                informational: Vec::new(),
-                body: exchange::Body::from_bytes(self.body.clone()),
-                trailers: Headers::new(),
-                messages: self.messages.iter().map(message).collect(),
-                end: End::Whole,
-            }),
-        })
-    }
-}
+use super::{
+    sample::{Call, EPOCH, body, call, github, openai, sent},
+    *,
+};
 
 fn stable(calls: &[Call]) -> Vec<Scrubbed<Exchange>> {
     stabilize(calls.iter().map(Call::exchange).collect(), &[])
-}
-
-fn said(body: &exchange::Body) -> String {
-    String::from_utf8(body.bytes().unwrap().to_vec()).unwrap()
-}
-
-fn sent(exchange: &Exchange) -> String {
-    said(&exchange.request.body)
-}
-
-fn body(exchange: &Exchange) -> String {
-    said(&exchange.reply.response().unwrap().body)
 }
 
 fn bodies(calls: &[Call]) -> Vec<String> {
@@ -113,10 +19,6 @@ fn bodies(calls: &[Call]) -> Vec<String> {
 fn header<'e>(exchange: &'e Exchange, name: &str) -> &'e str {
     exchange.reply.response().unwrap().headers.text(name).unwrap()
 }
-
-const NOW: &str = "Wed, 18 Nov 2026 20:00:00 GMT";
-/// The same.
-const EPOCH: i64 = 1_795_032_000;
 
 #[test]
 fn ids_are_counted_by_kind_and_one_id_keeps_one_name() {

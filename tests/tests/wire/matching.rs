@@ -95,7 +95,7 @@ fn open_issues_are_not_played_for_closed_ones() {
     says(&lab.cassette(), "url: https://api.github.com/repos/o/r/issues?state=open&per_page=2");
     let ((same, other), outcome) = lab.replay(|gate| (issues(gate, "open"), issues(gate, "closed")));
     let text = |answer: &Answer| String::from_utf8(answer.body.clone()).unwrap();
-    assert_eq!(transcript::compare(&text(&recorded), &text(&same), &minted), Ok(()));
+    assert_eq!(wiretape_tests::transcript::compare(&text(&recorded), &text(&same), &minted), Ok(()));
     assert_eq!(other.status(), 424);
     outcome.exits(1);
     let (_, outcome) = lab.replay(|gate| issues(gate, "closed"));

@@ -265,6 +265,10 @@ impl<'a> Reading<'a> {
             Some(clock) => told.stamp.seconds >= clock - SLACK,
             None => told.undated == Undated::New,
         };
+        // What one exchange made is as new where another fetched it.
+        let new: HashSet<&str> =
+            self.times.iter().filter(|told| is_new(told)).map(|told| told.text).collect();
+        let is_new = |told: &Told<'_>| new.contains(told.text);
         let newest_kept = self.times.iter().filter(|told| !is_new(told)).map(|told| told.stamp.seconds).max();
         let base = newest_kept.map_or(BASE, |newest| a_day_after(newest).max(BASE));
         let used = self.latest.map_or(0, |latest| (latest - base).max(0));

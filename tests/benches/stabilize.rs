@@ -63,7 +63,8 @@ fn recording(kind: Kind, run: usize) -> Vec<Scrubbed<Exchange>> {
         };
         let media = if kind == Kind::Streamed { "text/event-stream" } else { "application/json" };
         bytes += sent.len() + body.len();
-        recording.push(scrubber.exchange(exchange(sent, body, media)));
+        let exchange = scrubber.exchange(exchange(sent, body, media));
+        recording.push(exchange.expect("it can be scrubbed"));
     }
     recording
 }

@@ -1,9 +1,11 @@
 //! Stable ids: what a server makes up is new in every run and the same on every cassette.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, fs, sync::Arc, time::Duration};
 
+use cassettes::{Decision, Delivery, Index, Pace, Player, Scrubber, stabilize, store};
+use matchers::Policy;
 use wiretape_tests::{
-    clients,
+    clients, corpus,
     sandbox::{Invocation, Outcome, Sandbox},
     secret::Secret,
     transcript,
@@ -51,6 +53,43 @@ fn auto_counts_on_where_the_cassette_ended() {
     let said = replay(&home, SAME, &shell(&chat("one two"))).exits(0);
     let ids: Vec<&str> = said.stdout().split("\"id\":\"").skip(1).map(|rest| &rest[..15]).collect();
     assert_eq!(ids, ["chatcmpl-000001", "chatcmpl-000002"]);
+}
+
+#[test]
+fn real_recordings_made_stable_are_played_whole_and_stay_as_they_are() {
+    let Some(corpus) = corpus::folder() else { return };
+    let home = Sandbox::new();
+    let import = home.wiretape("import").arg(corpus).args(["-o", "out", "--stabilize", "--origin"]);
+    let import = import.args(["https://api.github.com", "--substitute", "<AWS_REGION>=us-east-1"]);
+    import.limit(Duration::from_secs(300)).run().exits(0);
+    let (mut exchanges, mut files) = (0, vec![home.path("out")]);
+    while let Some(path) = files.pop() {
+        if path.is_dir() {
+            files.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        if path.extension().is_none_or(|extension| extension != "yaml") {
+            continue;
+        }
+        let cassette = store::load(&path).unwrap();
+        let again = stabilize(cassette.exchanges.clone(), &[]);
+        assert_eq!(again, cassette.exchanges, "{}", path.display());
+        let index = Arc::new(Index::new(cassette, &Policy::default()));
+        let mut player = Player::new(Arc::clone(&index), Pace::Instant);
+        for (call, asked) in (1..).zip(index.exchanges()) {
+            let request = Scrubber::new().request(asked.request.clone());
+            match player.decide(call, &request) {
+                Decision::Play { exchange, ticket, .. } => {
+                    player.settle(ticket, Delivery::Whole);
+                    assert_eq!(exchange, asked.id, "{}", path.display());
+                }
+                Decision::Miss(miss) => panic!("{}, exchange {}: {miss:?}", path.display(), asked.id),
+            }
+            exchanges += 1;
+        }
+    }
+    println!("{exchanges} real exchanges were made stable and played");
+    assert!(exchanges > 2_000);
 }
 
 /// Recorded over itself by a server that makes everything up anew, a cassette stays the same to the byte; recorded

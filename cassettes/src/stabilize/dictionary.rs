@@ -3,18 +3,15 @@
 //! A value that stands by itself begins and ends where words do. So the words of a text are looked up, and not its
 //! bytes: the cost does not grow with the number of values.
 
-use std::{
-    collections::{HashMap, HashSet},
-    ops::Range,
-};
+use std::{collections::HashMap, ops::Range};
 
 #[derive(Debug, Default)]
 pub(super) struct Dictionary {
     values: HashMap<Box<[u8]>, usize>,
     /// The longest word of each value, with where a value may begin before it and how long it may be.
     words: HashMap<Box<[u8]>, Vec<(usize, usize)>>,
-    /// The lengths that such words have.
-    lengths: HashSet<usize>,
+    /// The lengths that such words have, a bit for each.
+    lengths: u64,
 }
 
 impl Dictionary {
@@ -25,7 +22,7 @@ impl Dictionary {
             let value = value.as_bytes();
             let Some(word) = words(value).rev().max_by_key(|word| word.len()) else { continue };
             let shape = (word.start, value.len());
-            dictionary.lengths.insert(word.len());
+            dictionary.lengths |= bit(word.len());
             let shapes = dictionary.words.entry(value[word].into()).or_default();
             if !shapes.contains(&shape) {
                 shapes.push(shape);
@@ -46,7 +43,7 @@ impl Dictionary {
         }
         let mut found: Vec<(Range<usize>, usize)> = Vec::new();
         for word in words(text) {
-            if !self.lengths.contains(&word.len()) {
+            if self.lengths & bit(word.len()) == 0 {
                 continue;
             }
             let Some(shapes) = self.words.get(&text[word.clone()]) else { continue };
@@ -69,6 +66,10 @@ impl Dictionary {
             }
         }
     }
+}
+
+fn bit(len: usize) -> u64 {
+    1 << len.min(63)
 }
 
 /// Where the words of a text are.

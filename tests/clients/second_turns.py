@@ -10,8 +10,9 @@ from openai import OpenAI
 QUESTION = "How is the weather"
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
-github = httpx.Client(base_url="https://api.github.com")
-chat, messages = OpenAI(), Anthropic()
+# A client that loses patience asks twice, and that is another recording.
+github = httpx.Client(base_url="https://api.github.com", timeout=60)
+chat, messages = OpenAI(timeout=60), Anthropic(timeout=60)
 gemini = genai.Client(api_key="made-up-for-the-test")
 
 

@@ -87,6 +87,16 @@ pub struct Options {
     pub substitutes: Vec<(String, String)>,
     /// How requests are compared, in place of what the recorder did.
     pub compare: Option<Compare>,
+    pub ids: Ids,
+}
+
+/// What becomes of ids and times that servers made up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ids {
+    /// Others may know them: tests, or other recordings.
+    #[default]
+    AsRecorded,
+    Stable,
 }
 
 /// What became of a file.

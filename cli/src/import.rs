@@ -16,7 +16,7 @@ use std::{
 };
 
 use cassettes::{
-    import::{self, Format, Imported, Options, Origin, Refusal, Repair, Skipped, Source},
+    import::{self, Format, Ids, Imported, Options, Origin, Refusal, Repair, Skipped, Source},
     scrub::Found,
     store,
 };
@@ -37,6 +37,7 @@ pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
         origin: args.origin.clone(),
         substitutes: args.substitute.iter().map(|s| (s.from.clone(), s.to.clone())).collect(),
         compare: args.compare.map(Into::into),
+        ids: if args.stabilize { Ids::Stable } else { Ids::AsRecorded },
     };
     let Plan { jobs, passed } = plan::plan(&args.input, &args.output, args.from)?;
     let outcomes = run_all(&jobs, args.from, &options);

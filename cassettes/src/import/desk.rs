@@ -11,7 +11,7 @@ use matchers::Policy;
 use yaml::{Problem, Span};
 
 use super::{
-    Clean, Format, Imported, MOST_BYTES, NO_ORIGIN, Options, Origin, Repair, Skipped,
+    Clean, Format, Ids, Imported, MOST_BYTES, NO_ORIGIN, Options, Origin, Repair, Skipped,
     draft::Draft,
     read::Field,
     repair::{self, Stored},
@@ -19,7 +19,7 @@ use super::{
     scrubbed,
     text::Text,
 };
-use crate::{Cassette, format::Redaction};
+use crate::{Cassette, format::Redaction, stabilize};
 
 pub(super) struct Desk<'o> {
     options: &'o Options,
@@ -185,6 +185,10 @@ impl<'o> Desk<'o> {
     pub(super) fn close(mut self, format: Format) -> Imported {
         self.put_in_order();
         let Clean { exchanges, origins, found, skipped } = scrubbed(self.exchanges, self.origins);
+        let exchanges = match self.options.ids {
+            Ids::AsRecorded => exchanges,
+            Ids::Stable => stabilize(exchanges, &[]),
+        };
         let mut policy = self.policy.unwrap_or_else(|| format.policy());
         if let Some(compare) = self.options.compare {
             let chosen = Policy { compare, ..policy.unwrap_or_default() };

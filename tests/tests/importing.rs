@@ -227,7 +227,7 @@ fn what_is_said_of_a_set_names_the_file_it_is_about() {
     let outcome = import(&sandbox, &words).exits(0);
     assert!(outcome.stderr().contains("old/mappings/b.json:1:1: exchange 1 is left out"), "{outcome}");
     assert!(
-        outcome.stderr().contains("redacted: query in query api_key, old/mappings/c.json exchange 1\n"),
+        outcome.stderr().contains("redacted: openai_key in query api_key, old/mappings/c.json exchange 1\n"),
         "{outcome}"
     );
 }

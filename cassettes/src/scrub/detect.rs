@@ -24,13 +24,15 @@ pub(super) struct Detector<'s> {
     rules: &'s Rules,
     /// Of the body that is being looked into.
     sieve: Option<Sieve<'s>>,
+    /// Whether the project has rules of its own.
+    has_rules: bool,
     /// What the names of the body say; few of them are different.
-    says: HashMap<String, Says>,
+    says: HashMap<u64, (String, Says)>,
 }
 
 impl<'s> Detector<'s> {
     pub(super) fn new(secrets: &'s mut Secrets, rules: &'s Rules) -> Self {
-        Self { secrets, rules, sieve: None, says: HashMap::new() }
+        Self { secrets, rules, sieve: None, has_rules: !rules.is_empty(), says: HashMap::new() }
     }
 
     /// For the values of one body.
@@ -42,6 +44,9 @@ impl<'s> Detector<'s> {
 
     /// The changes to a value of a body.
     pub(super) fn in_leaf(&mut self, leaf: &Leaf<'_>) -> Vec<Edit<'static>> {
+        if leaf.form == Form::Key && leaf.text.len() < SHORTEST {
+            return Vec::new();
+        }
         let named = match leaf.form {
             Form::String => self.by_name(leaf),
             Form::Number => return self.number(leaf),
@@ -64,11 +69,17 @@ impl<'s> Detector<'s> {
         if in_grant {
             return keys::says(name, in_grant);
         }
-        if let Some(says) = self.says.get(name) {
+        // Asked for every value there is, so the map is keyed by a hash that costs little.
+        let key = name
+            .bytes()
+            .fold(name.len() as u64, |hash, b| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+        if let Some((known, says)) = self.says.get(&key)
+            && known == name
+        {
             return *says;
         }
         let says = keys::says(name, in_grant);
-        self.says.insert(name.to_owned(), says);
+        self.says.insert(key, (name.to_owned(), says));
         says
     }
 
@@ -108,7 +119,7 @@ impl<'s> Detector<'s> {
 
     /// Whether the project's own rules redact or keep the value.
     fn rules_of(&self, leaf: &Leaf<'_>) -> (bool, bool) {
-        if self.rules.is_empty() {
+        if !self.has_rules {
             return (false, false);
         }
         let name = leaf.name().unwrap_or_default();

@@ -8,12 +8,14 @@ use std::{
 
 use super::{learned::Learned, placeholder};
 
+/// A secret under its kind.
+type Named = (Cow<'static, str>, Vec<u8>);
+
 /// Cheap to clone while nothing new is met.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Secrets {
     pub(super) learned: Learned,
-    /// The number of every secret, by its place among the learned ones or, for one too short to learn, by its bytes.
-    numbers: Arc<HashMap<(Cow<'static, str>, Vec<u8>), u32>>,
+    numbers: Arc<HashMap<Named, u32>>,
     counts: HashMap<Cow<'static, str>, u32>,
     /// Which variables hold a value.
     variables: Arc<BTreeMap<Vec<u8>, BTreeSet<String>>>,

@@ -78,7 +78,7 @@ enum Letters {
 impl Letters {
     fn holds(self, b: u8) -> bool {
         match self {
-            Self::Hex => matches!(b, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F'),
+            Self::Hex => b.is_ascii_hexdigit(),
             Self::Lower => b.is_ascii_lowercase() || b.is_ascii_digit(),
             Self::Upper => b.is_ascii_uppercase() || b.is_ascii_digit(),
             Self::Letter => b.is_ascii_alphabetic(),

@@ -70,7 +70,7 @@ pub(super) fn values<'a>(
     let mut tokens = Tokens::new(text);
     // For each open object or array, its place in the path: an object's key or an array's index.
     let mut open: Vec<bool> = Vec::new();
-    while let Some((token, span)) = tokens.next() {
+    for (token, span) in tokens.by_ref() {
         let is_value = !matches!(token, Token::Key | Token::ObjectEnd | Token::ArrayEnd);
         if is_value
             && open.last() == Some(&false)

@@ -54,6 +54,11 @@ use crate::{
 fn main() -> ExitCode {
     // Secrets pass through this process: it leaves no core file behind.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    // What a panic says may quote what was at hand; where it was does not.
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        eprintln!("wiretape: internal error at {place}; please report it");
+    }));
     let cli = args::Cli::parse();
     start_log();
     let result = run(cli);

@@ -169,7 +169,8 @@ pub(super) fn each_run(text: &[u8], visit: &mut dyn FnMut(Range<usize>)) {
 
 fn decoded(run: &[u8]) -> Option<(Vec<u8>, Spelling)> {
     let url_safe = run.iter().any(|b| matches!(b, b'-' | b'_'));
-    let spelling = Spelling { url_safe, padded: run.ends_with(b"=") || (!url_safe && run.len().is_multiple_of(4)) };
+    let spelling =
+        Spelling { url_safe, padded: run.ends_with(b"=") || (!url_safe && run.len().is_multiple_of(4)) };
     let engine = if url_safe { &ANY_URL_SAFE } else { &ANY_STANDARD };
     let wrapped = run.iter().any(|b| matches!(b, b'\r' | b'\n'));
     let content = match wrapped {

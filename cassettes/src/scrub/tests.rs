@@ -1,7 +1,9 @@
 //! What leaves an exchange, and what stays.
 
+mod bodies;
 mod laws;
 mod matrix;
+mod own_rules;
 
 use std::time::Duration;
 

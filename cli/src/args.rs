@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Show(Show),
     /// Show how two cassettes differ
     Diff(Diff),
+    /// Find secrets in cassettes, logs and other files; exits with 1 if there are any
+    Scan(ScanArgs),
     /// Turn recordings of other tools into cassettes
     Import(ImportArgs),
     /// Write a cassette in the format of another tool
@@ -236,6 +238,27 @@ pub(crate) struct Show {
 pub(crate) struct Diff {
     pub(crate) a: PathBuf,
     pub(crate) b: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScanArgs {
+    /// Files, and folders with all that is in them
+    #[arg(value_name = "PATH", required_unless_present = "staged")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Scan what is staged for a commit, under PATH or everywhere
+    #[arg(long)]
+    pub(crate) staged: bool,
+    /// How to print what was found
+    #[arg(long, default_value = "text")]
+    pub(crate) format: ScanFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScanFormat {
+    /// A line for each secret
+    Text,
+    /// An array of objects
+    Json,
 }
 
 #[derive(Debug, Args)]

@@ -23,6 +23,7 @@ mod places;
 mod proxy_command;
 mod reverse;
 mod run;
+mod scan;
 mod secrets;
 mod show;
 mod size;
@@ -152,6 +153,7 @@ fn run(cli: args::Cli) -> Result<Exit, Failure> {
         Command::Ctl(a) => ctl::run(&a),
         Command::Env(a) => proxy_command::print_env(a.port, a.format),
         Command::Show(a) => show::show(&a.cassette, a.exchange),
+        Command::Scan(a) => scan::run(&a),
         Command::Diff(a) => diff::diff(&a.a, &a.b),
         Command::Export(a) => export::export(&a),
         Command::Import(a) => import::import(&a),

@@ -79,8 +79,11 @@ fn layers() -> BTreeMap<&'static str, &'static [&'static str]> {
                 "wiretape-certs",
                 "wiretape-proxy",
                 "wiretape-suite",
+                "wiretape-scan",
             ],
         ),
+        // A second look shares nothing with the scrubber that it looks after.
+        ("wiretape-scan", &[]),
         // The tests reach the product as a user does, through its binary.
         ("wiretape-tests", &[]),
     ])
@@ -124,7 +127,8 @@ fn cargo(args: &[&str]) -> String {
 }
 
 const PREFIX: &str = "wiretape-";
-const PURE: &[&str] = &["wiretape-yaml", "wiretape-exchange", "wiretape-matchers", "wiretape-cassettes"];
+const PURE: &[&str] =
+    &["wiretape-yaml", "wiretape-exchange", "wiretape-matchers", "wiretape-cassettes", "wiretape-scan"];
 const IMPURE: &[&str] = &[
     "tokio",
     "tokio-util",

@@ -7,7 +7,30 @@ use crate::edits::Edit;
 #[derive(Debug, Clone)]
 pub(crate) struct View<'a> {
     text: Cow<'a, [u8]>,
-    runs: Vec<Run>,
+    runs: Runs,
+}
+
+/// Nearly always there is one, and it is kept where it stands.
+#[derive(Debug, Clone)]
+enum Runs {
+    One(Run),
+    Many(Vec<Run>),
+}
+
+impl Runs {
+    fn as_slice(&self) -> &[Run] {
+        match self {
+            Self::One(run) => std::slice::from_ref(run),
+            Self::Many(runs) => runs,
+        }
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [Run] {
+        match self {
+            Self::One(run) => std::slice::from_mut(run),
+            Self::Many(runs) => runs,
+        }
+    }
 }
 
 /// Bytes that stand in the source as they are, or those that one escape stands for.
@@ -23,7 +46,7 @@ impl<'a> View<'a> {
     /// A part of the source that needs no decoding.
     pub(crate) fn plain(source: &'a [u8], span: Range<usize>) -> Self {
         let run = Run { at: 0, len: span.len(), source: span.start, source_len: span.len() };
-        Self { text: Cow::Borrowed(&source[span]), runs: vec![run] }
+        Self { text: Cow::Borrowed(&source[span]), runs: Runs::One(run) }
     }
 
     /// A JSON string, its span between the quotes.
@@ -57,15 +80,15 @@ impl<'a> View<'a> {
         let mut text = Vec::new();
         let mut runs = Vec::new();
         for piece in pieces {
-            runs.extend(piece.runs.iter().map(|run| Run { at: run.at + text.len(), ..*run }));
+            runs.extend(piece.runs.as_slice().iter().map(|run| Run { at: run.at + text.len(), ..*run }));
             text.extend_from_slice(&piece.text);
         }
-        View { text: Cow::Owned(text), runs }
+        View { text: Cow::Owned(text), runs: Runs::Many(runs) }
     }
 
     /// The same text, told by where it stands in a larger source.
     pub(crate) fn shifted(mut self, by: usize) -> Self {
-        self.runs.iter_mut().for_each(|run| run.source += by);
+        self.runs.as_mut_slice().iter_mut().for_each(|run| run.source += by);
         self
     }
 
@@ -96,9 +119,10 @@ impl<'a> View<'a> {
 
     /// Where a part of the text stands in the source.
     fn spans(&self, part: &Range<usize>) -> Vec<Range<usize>> {
-        let first = self.runs.partition_point(|run| run.at + run.len <= part.start);
+        let runs = self.runs.as_slice();
+        let first = runs.partition_point(|run| run.at + run.len <= part.start);
         let mut spans: Vec<Range<usize>> = Vec::new();
-        for run in self.runs[first..].iter().take_while(|run| run.at < part.end) {
+        for run in runs[first..].iter().take_while(|run| run.at < part.end) {
             let span = if run.len == run.source_len {
                 let from = part.start.saturating_sub(run.at);
                 let to = (part.end - run.at).min(run.len);
@@ -155,7 +179,7 @@ impl<'a> View<'a> {
             }
         }
         end_plain(&mut text, &mut runs, plain, span.end);
-        Self { text: Cow::Owned(text), runs }
+        Self { text: Cow::Owned(text), runs: Runs::Many(runs) }
     }
 }
 

@@ -59,4 +59,5 @@ fn newest(path: &Path) -> Option<SystemTime> {
 }
 
 /// The crates that the binary is made of.
-const MEMBERS: &[&str] = &["yaml", "exchange", "matchers", "cassettes", "certs", "proxy", "suite", "cli"];
+const MEMBERS: &[&str] =
+    &["yaml", "exchange", "matchers", "cassettes", "certs", "proxy", "suite", "scan", "cli"];

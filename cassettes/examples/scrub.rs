@@ -2,8 +2,8 @@
 
 use std::{fs, time::Duration};
 
-use wiretape_cassettes::Scrubber;
 use exchange::{Body, End, Exchange, Header, Headers, Reply, Request, Response, Url};
+use wiretape_cassettes::Scrubber;
 
 fn main() {
     let bodies: [(&str, &str, String); 6] = [
@@ -69,7 +69,8 @@ fn exchange(media: &str, body: &str) -> Exchange {
 
 fn chat() -> String {
     let text = "An answer of a model, with words, numbers such as 42, and `code`: let x = f(y);\n".repeat(20);
-    let messages: Vec<_> = (0..600).map(|n| serde_json::json!({"role": "user", "content": format!("{n} {text}")})).collect();
+    let messages: Vec<_> =
+        (0..600).map(|n| serde_json::json!({"role": "user", "content": format!("{n} {text}")})).collect();
     serde_json::json!({"model": "m", "messages": messages}).to_string()
 }
 

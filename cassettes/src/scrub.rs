@@ -27,7 +27,7 @@ use exchange::{Body, Exchange, Headers, Message, Reply, Request, Response, Url};
 use thiserror::Error;
 
 use crate::{
-    edits::{Edit, apply, apply_to_str},
+    edits::{Edit, apply, apply_to_body, apply_to_str},
     text::{self, Form},
 };
 
@@ -233,6 +233,8 @@ impl Scrubber {
     fn response(&mut self, response: Response) -> Response {
         let body = self.body(&response.body, &response.headers);
         let has_changed = body != response.body;
+        // Nothing depends on these words: where they hold a secret, they go.
+        let reason = response.reason.filter(|reason| self.edits(reason.as_bytes(), Form::Text).is_empty());
         let mut headers = self.response_headers(response.headers);
         if has_changed {
             // They tell of what is no longer there.
@@ -248,12 +250,21 @@ impl Scrubber {
                 i
             })
             .collect();
-        Response { headers, trailers, informational, body, messages, ..response }
+        Response { reason, headers, trailers, informational, body, messages, ..response }
     }
 
     fn body(&mut self, body: &Body, headers: &Headers) -> Body {
         let mut detector = Detector { secrets: &mut self.secrets, rules: &self.rules };
-        let new = text::rewrite_body(body, headers, &mut |leaf| detector.in_leaf(leaf));
+        // A body that broke off still wears its coding: what can be read of it has a structure too.
+        let mut in_content = |content: &[u8]| {
+            let edits = text::in_body(content, headers, &mut |leaf| detector.in_leaf(leaf));
+            (!edits.is_empty()).then(|| apply(content, &edits))
+        };
+        let coded = body.bytes().filter(|_| body.codings.is_empty() && headers.has("content-encoding"));
+        let unpacked = coded.and_then(|bytes| encoded::in_compressed(bytes, &mut in_content));
+        let edit = unpacked.map(|new| Edit::new(0..body.bytes().map_or(0, |bytes| bytes.len()), new));
+        let whole = edit.map_or_else(|| body.clone(), |edit| apply_to_body(body, &[edit]));
+        let new = text::rewrite_body(&whole, headers, &mut |leaf| detector.in_leaf(leaf));
         self.changes += usize::from(new.content != body.content);
         new
     }

@@ -30,6 +30,11 @@ pub(super) fn in_base64(text: &[u8], change: &mut dyn FnMut(&[u8]) -> Option<Vec
     edits
 }
 
+/// What is coded in either alphabet, with padding or without.
+pub(super) fn decoded_base64(text: &[u8]) -> Option<Vec<u8>> {
+    decoded(text).map(|(content, _)| content)
+}
+
 /// The content of a gzip or zstd file with the change that `change` wants.
 pub(super) fn in_compressed(
     data: &[u8],

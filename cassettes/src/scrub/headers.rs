@@ -3,7 +3,7 @@
 use exchange::{Header, Headers};
 
 use super::{
-    Scrubber, keys, names,
+    Scrubber, encoded, keys, names,
     query::{self, Query},
     shapes, subprotocol,
 };
@@ -84,8 +84,7 @@ impl Scrubber {
 
     /// The password of a user is a secret without its user too. So is a token that stands in the user's place.
     fn learn_basic(&mut self, encoded: &str) {
-        use base64::{Engine, engine::general_purpose::STANDARD};
-        let Ok(pair) = STANDARD.decode(encoded.trim()) else { return };
+        let Some(pair) = encoded::decoded_base64(encoded.trim().as_bytes()) else { return };
         let Some(colon) = pair.iter().position(|b| *b == b':') else { return };
         let (user, password) = (&pair[..colon], &pair[colon + 1..]);
         if !keys::is_stand_in(password) {

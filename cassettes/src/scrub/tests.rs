@@ -250,3 +250,78 @@ fn a_header_that_is_compared_is_kept_unless_it_is_a_credential() {
     );
     assert_eq!(Scrubber::new().request(request).headers.text("x-tenant"), Some("{{redacted:header:1}}"));
 }
+
+fn reply(pairs: &[(&str, &str)], body: Body) -> Response {
+    Response {
+        status: 200,
+        reason: None,
+        headers: headers(pairs),
+        after: Duration::ZERO,
+        informational: Vec::new(),
+        body,
+        trailers: Headers::new(),
+        messages: Vec::new(),
+        end: End::Whole,
+    }
+}
+
+#[test]
+fn words_of_which_nothing_depends_go_with_the_secret_in_them() {
+    let secret = ["Zq81", "LmnoPQ77", "wxyz0"].concat();
+    let mut scrubber = Scrubber::new().knowing([("A_TOKEN", secret.as_bytes())]);
+    let close = |reason: String| Message {
+        from: exchange::Peer::Server,
+        after: Duration::ZERO,
+        piece: exchange::Piece::Close(Some((1008, reason))),
+    };
+    let telling = Response {
+        reason: Some(format!("no such key {secret}")),
+        messages: vec![close(format!("no such key {secret}"))],
+        ..reply(&[], Body::empty())
+    };
+    let scrubbed = scrubber.response(telling);
+    assert_eq!((scrubbed.reason, &scrubbed.messages[..]), (None, &[close(String::new())][..]));
+    let harmless = Response {
+        reason: Some("Very Well".into()),
+        messages: vec![close("bye".into())],
+        ..reply(&[], Body::empty())
+    };
+    assert_eq!(scrubber.response(harmless.clone()), harmless);
+}
+
+#[test]
+fn a_coded_body_that_broke_off_is_read_as_what_it_is() {
+    use std::io::{Read, Write};
+    let secret = ["Zq81", "LmnoPQ77", "wxyz0"].concat();
+    let event = |text: &str| format!("data: {{\"text\":\"{text}\"}}\n\n");
+    let stream = [event(&secret[..8]), event(&secret[8..])].concat();
+    let document = format!("{{\"refresh_token\":\"{secret}\",");
+    for (media, content, knowing) in
+        [("text/event-stream", stream, true), ("application/json", document, false)]
+    {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(content.as_bytes()).unwrap();
+        encoder.flush().unwrap();
+        let body = Body::from_bytes(encoder.get_ref().clone());
+        let mut scrubber = Scrubber::new().knowing(knowing.then_some(("A_TOKEN", secret.as_bytes())));
+        let headers = [("content-type", media), ("content-encoding", "gzip")];
+        let scrubbed = scrubber.response(reply(&headers, body));
+        let mut left = String::new();
+        let bytes = scrubbed.body.bytes().unwrap();
+        flate2::read::MultiGzDecoder::new(bytes.as_ref()).read_to_string(&mut left).unwrap();
+        assert!(left.contains("{{redacted:secret:1}}") && !left.contains(&secret[8..]), "{media}");
+        assert_eq!(scrubber.response(scrubbed.clone()), scrubbed, "{media}");
+    }
+}
+
+#[test]
+fn a_basic_credential_is_read_without_its_padding_too() {
+    use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
+    let secret = ["Zq81", "LmnoPQ77", "wx"].concat();
+    let mut scrubber = Scrubber::new();
+    let pair = STANDARD_NO_PAD.encode(format!("someone:{secret}"));
+    assert!(!pair.len().is_multiple_of(4));
+    scrubber.request(request("https://a/", &[("authorization", &format!("Basic {pair}"))]));
+    let later = scrubber.request(request(&format!("https://a/{secret}"), &[]));
+    assert_eq!(later.url.path, "/{{redacted:password:1}}");
+}

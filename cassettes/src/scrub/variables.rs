@@ -22,6 +22,10 @@ pub(super) fn secrets_of(name: &str, value: &[u8], rules: &Rules) -> Vec<(Vec<u8
     secrets.extend(password_of_url(value).map(|password| (password.to_vec(), "password")));
     if is_secret_name(name) && !is_plain(value) {
         secrets.push((value.to_vec(), "secret"));
+        // A list of keys, a user with a password, a document: each that was drawn is used alone.
+        let parts = value.split(|b| b.is_ascii_whitespace() || b",;:\"'{}[]".contains(b));
+        let drawn = parts.filter(|part| part.len() < value.len() && keys::is_random(part));
+        secrets.extend(drawn.map(|part| (part.to_vec(), shapes::kind_of(part).unwrap_or("secret"))));
     }
     secrets
 }
@@ -125,6 +129,19 @@ mod tests {
         {
             assert_eq!(secrets(name, "correct horse"), [], "{name}");
         }
+    }
+
+    #[test]
+    fn each_of_several_keys_in_a_variable_is_a_secret() {
+        let (one, other) = ("q7Zr5tKe2Yb8Wm4x", "p3Lk9vNc6Hd1Fs0j");
+        for value in
+            [format!("{one},{other}"), format!("{one} {other}"), format!(r#"{{"a":"{one}","b":"{other}"}}"#)]
+        {
+            let found: Vec<String> =
+                secrets("API_KEYS", &value).into_iter().map(|(secret, _)| secret).collect();
+            assert_eq!(found, [value.as_str(), one, other]);
+        }
+        assert_eq!(secrets("BASIC_AUTH", &format!("someone:{one}"))[1].0, one);
     }
 
     #[test]

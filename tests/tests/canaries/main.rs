@@ -59,7 +59,11 @@ fn a_canary_is_found_in_every_spelling() {
     assert!(proofs.len() >= 12);
     for (name, spelling) in &proofs {
         let mut finds = Finds::new();
-        search.bytes(&[b"some text before ", spelling.as_slice(), b" and behind"].concat(), "here", &mut finds);
+        search.bytes(
+            &[b"some text before ", spelling.as_slice(), b" and behind"].concat(),
+            "here",
+            &mut finds,
+        );
         assert!(finds.contains_key(&1), "not found in {name}");
         assert!(!finds.contains_key(&0), "another one was found in {name}");
     }
@@ -187,7 +191,8 @@ fn recorded(outcomes: &[Outcome], canaries: &[Canary]) -> Finds {
     }
     search.folder(sandbox.root(), &mut finds);
     // What was left out whole would not be found either.
-    let calls = steps.len() + if outcomes.contains(&Outcome::Terminated(State::Open)) { held.len() } else { 0 };
+    let calls =
+        steps.len() + if outcomes.contains(&Outcome::Terminated(State::Open)) { held.len() } else { 0 };
     let kept = sandbox.read(CASSETTE).matches("\n      url: ").count();
     let refused = ended.stderr().matches(" is not kept: the reply says that it is coded as ").count();
     assert_eq!(kept + refused, calls, "{}", ended.stderr());
@@ -257,7 +262,12 @@ fn column(outcome: Outcome) -> &'static str {
 fn drawn() -> String {
     let random = [Secret::shapeless(), Secret::shapeless()].map(|secret| secret.reveal().to_owned()).concat();
     let digits = random.bytes().map(|b| b % 10);
-    random.chars().zip(digits).take(16).flat_map(|(letter, digit)| [letter, char::from(b'0' + digit)]).collect()
+    random
+        .chars()
+        .zip(digits)
+        .take(16)
+        .flat_map(|(letter, digit)| [letter, char::from(b'0' + digit)])
+        .collect()
 }
 
 /// As long as tokens with that beginning are.
@@ -276,7 +286,8 @@ fn shaped(prefix: &str, drawn: &str) -> String {
 }
 
 /// What such a variable is called.
-const NAMES: &[&str] = &["API_KEY", "TOKEN", "PASSWORD", "SECRET", "AUTH", "DB_PASS", "PAT", "SESSION_COOKIE"];
+const NAMES: &[&str] =
+    &["API_KEY", "TOKEN", "PASSWORD", "SECRET", "AUTH", "DB_PASS", "PAT", "SESSION_COOKIE"];
 const STATUSES: &[&str] = &[
     "400 Bad Request",
     "401 Unauthorized",

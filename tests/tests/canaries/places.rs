@@ -49,7 +49,9 @@ pub const PLACES: &[Place] = &[
         asks(Request::get(format!("/find?q=%7B%22note%22%3A%22{s}%22%7D")))
     }),
     environment("request: unknown header", |s| asks(Request::get("/").header("x-acme-note", s))),
-    environment("request: known header", |s| asks(Request::get("/").header("user-agent", format!("me/1 ({s})")))),
+    environment("request: known header", |s| {
+        asks(Request::get("/").header("user-agent", format!("me/1 ({s})")))
+    }),
     environment("request: form", |s| {
         asks(Request::post("application/x-www-form-urlencoded", format!("a=1&note=see+{s}&b=2")))
     }),
@@ -84,7 +86,10 @@ pub const PLACES: &[Place] = &[
         asks(Request::multipart("name=\"note\"", said(s).as_bytes()))
     }),
     environment("request: multipart file", |s| {
-        asks(Request::multipart("name=\"f\"; filename=\"a.txt\"\r\ncontent-type: text/plain", said(s).as_bytes()))
+        asks(Request::multipart(
+            "name=\"f\"; filename=\"a.txt\"\r\ncontent-type: text/plain",
+            said(s).as_bytes(),
+        ))
     }),
     environment("request: multipart file, gzip", |s| {
         let head = "name=\"f\"; filename=\"a.gz\"\r\ncontent-type: application/gzip";
@@ -94,13 +99,18 @@ pub const PLACES: &[Place] = &[
         asks(Request::multipart(&format!("name=\"f\"; filename=\"{s}.txt\""), b"content"))
     }),
     environment("request: Basic", |s| {
-        asks(Request::get("/").header("authorization", format!("Basic {}", STANDARD.encode(format!("me:{s}")))))
+        asks(
+            Request::get("/")
+                .header("authorization", format!("Basic {}", STANDARD.encode(format!("me:{s}")))),
+        )
     }),
     environment("request: gzip", |s| {
         let body = gzip(json!({ "note": said(s) }).to_string().as_bytes());
         asks(Request::post("application/json", body).header("content-encoding", "gzip"))
     }),
-    environment("request: gzip file", |s| asks(Request::post("application/octet-stream", gzip(said(s).as_bytes())))),
+    environment("request: gzip file", |s| {
+        asks(Request::post("application/octet-stream", gzip(said(s).as_bytes())))
+    }),
     environment("request: binary", |s| {
         let body = [&[0, 255, 7, 200], s.as_bytes(), &[0, 254, 3]].concat();
         asks(Request::post("application/x-protobuf", body))
@@ -110,7 +120,10 @@ pub const PLACES: &[Place] = &[
     }),
     environment("request: trailer", |s| asks(Request::post("text/plain", "all").trailer("x-note", s))),
     environment("request: subprotocol", |s| {
-        talks(Request::conversation("hello").header("sec-websocket-protocol", format!("realtime, key.{s}")), &[b"ok"])
+        talks(
+            Request::conversation("hello").header("sec-websocket-protocol", format!("realtime, key.{s}")),
+            &[b"ok"],
+        )
     }),
     environment("reply: JSON", |s| answers(Reply::json(&said(s)))),
     environment("reply: prose", |s| answers(Reply::text(&said(s)))),
@@ -122,14 +135,20 @@ pub const PLACES: &[Place] = &[
         answers(Reply::new("text/html", format!("<p>no such key: {}</p>", html(s)), "<p>ask for one</p>"))
     }),
     environment("reply: binary", |s| {
-        answers(Reply::new("application/grpc-web", [&[0, 0, 255], s.as_bytes(), &[7, 0, 254]].concat(), vec![0; 64]))
+        answers(Reply::new(
+            "application/grpc-web",
+            [&[0, 0, 255], s.as_bytes(), &[7, 0, 254]].concat(),
+            vec![0; 64],
+        ))
     }),
     environment("reply: known header", |s| answers(Reply::ok().header("x-request-id", s))),
     environment("reply: unknown header", |s| answers(Reply::ok().header("x-acme-note", said(s)))),
     environment("reply: challenge", |s| {
         answers(Reply::ok().header("www-authenticate", format!("Bearer error=\"no such key {s}\"")))
     }),
-    environment("reply: content type", |s| answers(Reply::ok().header("x-content-type", format!("a/b; note={s}")))),
+    environment("reply: content type", |s| {
+        answers(Reply::ok().header("x-content-type", format!("a/b; note={s}")))
+    }),
     environment("reply: link", |s| {
         answers(Reply::ok().header("link", format!("<https://canary.test/next/{s}?q={s}>; rel=\"next\"")))
     }),
@@ -137,9 +156,13 @@ pub const PLACES: &[Place] = &[
         answers(Reply::ok().status("302 Found").header("location", format!("https://canary.test/in/{s}")))
     }),
     environment("reply: redirect, query", |s| {
-        answers(Reply::ok().status("307 Temporary Redirect").header("location", format!("/in?from={s}&page=2")))
+        answers(
+            Reply::ok().status("307 Temporary Redirect").header("location", format!("/in?from={s}&page=2")),
+        )
     }),
-    environment("reply: cookie", |s| answers(Reply::ok().header("set-cookie", format!("last={s}; path=/{s}")))),
+    environment("reply: cookie", |s| {
+        answers(Reply::ok().header("set-cookie", format!("last={s}; path=/{s}")))
+    }),
     environment("reply: status line", |s| answers(Reply::ok().status(&format!("401 no such key {s}")))),
     environment("reply: trailer", |s| answers(Reply::ok().trailer("x-note", s))),
     environment("reply: masked", |s| {
@@ -165,17 +188,22 @@ pub const PLACES: &[Place] = &[
         answers(Reply::new("text/event-stream", events, "data: end\n\n"))
     }),
     environment("reply: SSE, gzip", |s| {
-        let events: String = cut(&said(s), 10).map(|piece| format!("data: {}\n\n", json!({ "t": piece }))).collect();
+        let events: String =
+            cut(&said(s), 10).map(|piece| format!("data: {}\n\n", json!({ "t": piece }))).collect();
         answers(Reply::new("text/event-stream", events, "data: {}\n\n").coded(Coding::Gzip))
     }),
     environment("reply: NDJSON, split", |s| {
-        let lines: String = cut(&said(s), 10).map(|piece| format!("{}\n", json!({ "response": piece }))).collect();
+        let lines: String =
+            cut(&said(s), 10).map(|piece| format!("{}\n", json!({ "response": piece }))).collect();
         answers(Reply::new("application/x-ndjson", lines, "{\"done\": true}\n"))
     }),
-    environment("conversation: client", |s| talks(Request::conversation(&json!({ "note": s }).to_string()), &[b"ok"])),
+    environment("conversation: client", |s| {
+        talks(Request::conversation(&json!({ "note": s }).to_string()), &[b"ok"])
+    }),
     environment("conversation: server", |s| talks(Request::conversation("hello"), &[said(s).as_bytes()])),
     environment("conversation: split", |s| {
-        let pieces: Vec<String> = cut(&said(s), 9).map(|piece| json!({ "delta": piece }).to_string()).collect();
+        let pieces: Vec<String> =
+            cut(&said(s), 9).map(|piece| json!({ "delta": piece }).to_string()).collect();
         let pieces: Vec<&[u8]> = pieces.iter().map(String::as_bytes).collect();
         talks(Request::conversation("hello"), &pieces)
     }),
@@ -199,7 +227,9 @@ pub const PLACES: &[Place] = &[
         around(s, Request::get("/"), Reply::ok().header("set-cookie", format!("session={s}; HttpOnly")))
     }),
     position("query: api_key", |s| around(s, Request::get(format!("/v1?page=1&api_key={s}")), Reply::ok())),
-    position("query: access_token", |s| around(s, Request::get(format!("/v1?access_token={s}&page=1")), Reply::ok())),
+    position("query: access_token", |s| {
+        around(s, Request::get(format!("/v1?access_token={s}&page=1")), Reply::ok())
+    }),
     position("query: signature", |s| {
         around(s, Request::get(format!("/b/o?X-Amz-Signature={s}&X-Amz-Expires=60")), Reply::ok())
     }),
@@ -207,7 +237,9 @@ pub const PLACES: &[Place] = &[
         let body = format!("grant_type=client_credentials&client_id=me&client_secret={s}");
         around(s, Request::post("application/x-www-form-urlencoded", body), Reply::json(&said(s)))
     }),
-    position("JSON: password", |s| around(s, Request::json(&json!({ "user": { "password": s } })), Reply::ok())),
+    position("JSON: password", |s| {
+        around(s, Request::json(&json!({ "user": { "password": s } })), Reply::ok())
+    }),
     position("JSON: OAuth reply", |s| {
         let reply = json!({ "access_token": s, "token_type": "bearer", "expires_in": 3600 }).to_string();
         around(s, Request::get("/token"), Reply::new("application/json", reply, " "))
@@ -246,14 +278,19 @@ pub const PLACES: &[Place] = &[
     shape("shape: reply", "ghp_", |s| answers(Reply::json(&said(s)))),
     shape("shape: path", "xai-", |s| asks(Request::get(format!("/by/{s}/x")))),
     shape("shape: br", "gsk_", |s| answers(Reply::text(&said(s)).coded(Coding::Brotli))),
-    shape("shape: base64", "sk-ant-api03-", |s| asks(Request::json(&json!({ "data": STANDARD.encode(said(s)) })))),
+    shape("shape: base64", "sk-ant-api03-", |s| {
+        asks(Request::json(&json!({ "data": STANDARD.encode(said(s)) })))
+    }),
     shape("shape: SSE, split", "sk-svcacct-", |s| {
         let events: Vec<Value> = cut(&said(s), 10).map(|piece| json!({ "text": piece })).collect();
         answers(Reply::events(&events))
     }),
     shape("shape: conversation", "glpat-", |s| talks(Request::conversation(&said(s)), &[said(s).as_bytes()])),
     shape("shape: multipart file", "nvapi-", |s| {
-        asks(Request::multipart("name=\"f\"; filename=\"a.env\"\r\ncontent-type: text/plain", said(s).as_bytes()))
+        asks(Request::multipart(
+            "name=\"f\"; filename=\"a.env\"\r\ncontent-type: text/plain",
+            said(s).as_bytes(),
+        ))
     }),
     shape("shape: redirect", "lin_api_", |s| {
         answers(Reply::ok().status("302 Found").header("location", format!("https://canary.test/in/{s}")))

@@ -144,7 +144,8 @@ fn from_base64(text: &[u8]) -> Vec<Vec<u8>> {
         .filter(|run| run.len() >= 24)
         .filter_map(|run| {
             let run = &run[..run.len() - usize::from(run.len() % 4 == 1)];
-            let engine = if run.iter().any(|b| b"-_".contains(b)) { URL_SAFE_NO_PAD } else { STANDARD_NO_PAD };
+            let engine =
+                if run.iter().any(|b| b"-_".contains(b)) { URL_SAFE_NO_PAD } else { STANDARD_NO_PAD };
             engine.decode(run).ok()
         })
         .collect()

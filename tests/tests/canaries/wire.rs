@@ -84,7 +84,13 @@ impl Request {
     }
 
     pub fn multipart(head: &str, body: &[u8]) -> Self {
-        let body = [b"--B0\r\ncontent-disposition: form-data; ", head.as_bytes(), b"\r\n\r\n", body, b"\r\n--B0--\r\n"];
+        let body = [
+            b"--B0\r\ncontent-disposition: form-data; ",
+            head.as_bytes(),
+            b"\r\n\r\n",
+            body,
+            b"\r\n--B0--\r\n",
+        ];
         Self::post("multipart/form-data; boundary=B0", body.concat())
     }
 
@@ -111,7 +117,9 @@ impl Request {
         let method = if self.body.is_empty() { "GET" } else { "POST" };
         let target = &self.target;
         let headers = self.headers.concat();
-        let head = format!("{method} http://{HOST}{target} HTTP/1.1\r\nhost: {HOST}\r\nx-step: {number}\r\n{headers}");
+        let head = format!(
+            "{method} http://{HOST}{target} HTTP/1.1\r\nhost: {HOST}\r\nx-step: {number}\r\n{headers}"
+        );
         if self.trailers.is_empty() {
             let length = match self.body.len() {
                 0 => String::new(),
@@ -209,7 +217,9 @@ impl Reply {
         let (status, headers) = (&self.status, self.headers.concat());
         let head = if self.is_conversation {
             let accept = tokio_tungstenite::tungstenite::handshake::derive_accept_key(KEY.as_bytes());
-            format!("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: {accept}\r\n{headers}\r\n")
+            format!(
+                "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: {accept}\r\n{headers}\r\n"
+            )
         } else if self.trailers.is_empty() {
             format!("HTTP/1.1 {status}\r\n{headers}content-length: {whole}\r\n\r\n")
         } else {

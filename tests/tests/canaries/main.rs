@@ -195,7 +195,9 @@ fn recorded(outcomes: &[Outcome], canaries: &[Canary]) -> Finds {
         steps.len() + if outcomes.contains(&Outcome::Terminated(State::Open)) { held.len() } else { 0 };
     let kept = sandbox.read(CASSETTE).matches("\n      url: ").count();
     let refused = ended.stderr().matches(" is not kept: the reply says that it is coded as ").count();
-    assert_eq!(kept + refused, calls, "{}", ended.stderr());
+    // A conversation that its server ends is whole before anybody is killed.
+    let more = if outcomes.contains(&Outcome::Killed(State::Open)) { 1 } else { 0 };
+    assert_eq!(kept + refused, calls + more, "{}", ended.stderr());
     finds
 }
 
@@ -204,6 +206,8 @@ fn commands(sandbox: &Sandbox) -> Vec<Invocation<'_>> {
     vec![
         sandbox.wiretape("show").arg(CASSETTE),
         sandbox.wiretape("show").arg(CASSETTE).arg("3"),
+        // Its own eyes: it knows none of the values, and what they look like.
+        sandbox.wiretape("scan").arg("cassettes"),
         sandbox.wiretape("export").arg(CASSETTE).args(["--to", "har"]),
         sandbox.wiretape("export").arg(CASSETTE).args(["--to", "vcrpy"]),
         sandbox.wiretape("export").arg(CASSETTE).args(["--to", "curl"]),

@@ -192,6 +192,11 @@ pub const PLACES: &[Place] = &[
             cut(&said(s), 10).map(|piece| format!("data: {}\n\n", json!({ "t": piece }))).collect();
         answers(Reply::new("text/event-stream", events, "data: {}\n\n").coded(Coding::Gzip))
     }),
+    environment("reply: NDJSON, zstd", |s| {
+        let lines: String =
+            cut(&said(s), 9).map(|piece| format!("{}\n", json!({ "response": piece }))).collect();
+        answers(Reply::new("application/x-ndjson", lines, "{\"done\": true}\n").coded(Coding::Zstd))
+    }),
     environment("reply: NDJSON, split", |s| {
         let lines: String =
             cut(&said(s), 10).map(|piece| format!("{}\n", json!({ "response": piece }))).collect();
@@ -206,6 +211,10 @@ pub const PLACES: &[Place] = &[
             cut(&said(s), 9).map(|piece| json!({ "delta": piece }).to_string()).collect();
         let pieces: Vec<&[u8]> = pieces.iter().map(String::as_bytes).collect();
         talks(Request::conversation("hello"), &pieces)
+    }),
+    environment("conversation: close", |s| {
+        let reply = Reply::messages(&[b"hello"], 1).closing(1008, &format!("no such key {s}"));
+        vec![Exchange::new(Request::conversation("hello"), reply)]
     }),
     environment("conversation: binary", |s| {
         let message = [&[1, 255, 0], s.as_bytes(), &[254]].concat();

@@ -176,6 +176,13 @@ impl Reply {
         Self { is_conversation: true, headers: Vec::new(), ..reply }
     }
 
+    /// The last message of a conversation says why.
+    pub fn closing(mut self, code: u16, reason: &str) -> Self {
+        self.content.extend(frame(8, &[&code.to_be_bytes(), reason.as_bytes()].concat(), None));
+        self.rest.clear();
+        self
+    }
+
     pub fn status(mut self, status: &str) -> Self {
         self.status = status.to_owned();
         self

@@ -207,6 +207,11 @@ impl Scrubber {
         Scrubbed::attest(self.scrub_url(url))
     }
 
+    /// Words for a person, which may have been cut out of something longer.
+    pub fn words(&mut self, words: &str) -> String {
+        self.text(words.to_owned())
+    }
+
     /// A text alone, such as a message of one peer.
     pub fn message(&mut self, message: &Message) -> Scrubbed<Message> {
         let mut messages = self.messages(std::slice::from_ref(message));

@@ -19,10 +19,26 @@ def call(step, held_open):
     status = reader.readline()
     if not status.startswith(b"HTTP/1.1 "):
         raise SystemExit(f"{step['place']}: {status!r}")
-    while reader.readline() not in (b"\r\n", b""):
-        pass
+    length, line = 0, None
+    while line not in (b"\r\n", b""):
+        line = reader.readline().lower()
+        if line.startswith(b"content-length:"):
+            length = int(line.split(b":")[1])
+        elif line.startswith(b"transfer-encoding:"):
+            length = None
     if status.split()[1] == b"101":
         connection.sendall(base64.b64decode(step["frames"]))
+    if plan["replayed"]:
+        # What stands in for a secret has a length of its own.
+        print(status.decode().split()[1], step["place"], flush=True)
+        if status.split()[1] == b"101":
+            connection.shutdown(socket.SHUT_WR)
+            reader.read()
+        elif length is None:
+            chunked(reader)
+        else:
+            reader.read(length)
+        return
     expected = step["cut"] if step["breaks_off"] else step["whole"]
     # More would wait for what never comes.
     got = reader.read(expected) if expected is not None else chunked(reader)

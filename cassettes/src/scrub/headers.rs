@@ -7,7 +7,10 @@ use super::{
     query::{self, Query},
     shapes, subprotocol,
 };
-use crate::text::Form;
+use crate::{
+    edits::apply_to_str,
+    text::{Form, View, settle, unescaped},
+};
 
 impl Scrubber {
     pub(super) fn request_header(&mut self, header: Header) -> Header {
@@ -180,7 +183,14 @@ impl Scrubber {
     pub(super) fn query(&mut self, text: String, host: Option<&str>) -> String {
         let query = Query::of(&text, host);
         let scrubbed = self.scrub_pairs(&text, &query);
-        self.text(scrubbed)
+        let text = self.text(scrubbed);
+        // A secret of several words.
+        let view = View::percent(text.as_bytes(), 0..text.len());
+        if !text.contains('+') {
+            return text;
+        }
+        let edits = self.edits(view.text(), Form::Text);
+        apply_to_str(&text, &settle(view.in_source(edits, unescaped))).unwrap_or(text)
     }
 
     /// Scrubs the pairs of a query, and those of a fragment behind it.

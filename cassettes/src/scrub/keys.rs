@@ -130,8 +130,22 @@ const SURE_ENDINGS: &[&str] = &[
 /// In a request for a token.
 const GRANT: &[&str] = &["assertion", "code", "subjecttoken", "actortoken", "username"];
 
-const MAYBE: &[&str] =
-    &["auth", "credential", "credentials", "jwt", "otp", "pat", "pwd", "sas", "sig", "token"];
+const MAYBE: &[&str] = &[
+    "auth",
+    "authkey",
+    "bearer",
+    "credential",
+    "credentials",
+    "jwt",
+    "masterkey",
+    "otp",
+    "pass",
+    "pat",
+    "pwd",
+    "sas",
+    "sig",
+    "token",
+];
 
 const MAYBE_ENDINGS: &[&str] = &["token", "secret", "accesskey", "signingkey", "encryptionkey", "credential"];
 

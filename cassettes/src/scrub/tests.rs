@@ -325,3 +325,35 @@ fn a_basic_credential_is_read_without_its_padding_too() {
     let later = scrubber.request(request(&format!("https://a/{secret}"), &[]));
     assert_eq!(later.url.path, "/{{redacted:password:1}}");
 }
+
+#[test]
+fn a_document_behind_a_guard_is_read_as_one() {
+    let secret = ["Zq81", "LmnoPQ77", "wxyz0"].concat();
+    for guard in ["\u{feff}", ")]}'\n", ")]}',\n", "while(1);", "for(;;); "] {
+        let body = Body::from_bytes(format!("{guard}{{\"access_token\":\"{secret}\"}}"));
+        let scrubbed = Scrubber::new().response(reply(&[("content-type", "application/json")], body));
+        let expected = format!("{guard}{{\"access_token\":\"{{{{redacted:secret:1}}}}\"}}");
+        assert_eq!(String::from_utf8_lossy(scrubbed.body.bytes().unwrap()), expected);
+    }
+}
+
+#[test]
+fn a_secret_of_several_words_is_found_in_a_query() {
+    let words = ["correct", "horse", "battery"];
+    let mut scrubber = Scrubber::new().knowing([("A_PASSWORD", words.join(" ").as_bytes())]);
+    for separator in ["+", "%20"] {
+        let url = format!("https://a/?q=x+{}+y&b=1+2", words.join(separator));
+        let scrubbed = scrubber.request(request(&url, &[]));
+        assert_eq!(scrubbed.url.query.as_deref(), Some("q=x+{{redacted:secret:1}}+y&b=1+2"));
+    }
+}
+
+#[test]
+fn a_header_in_a_body_gives_its_credential_away_elsewhere() {
+    let secret = ["Zq81", "LmnoPQ77", "wxyz0"].concat();
+    let body = format!("{{\"headers\":{{\"Authorization\":\"Bearer {secret}\"}},\"seen\":\"{secret}\"}}");
+    let scrubbed =
+        Scrubber::new().response(reply(&[("content-type", "application/json")], Body::from_bytes(body)));
+    let left = String::from_utf8_lossy(scrubbed.body.bytes().unwrap()).into_owned();
+    assert!(!left.contains(&secret), "{left}");
+}

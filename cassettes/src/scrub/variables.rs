@@ -1,6 +1,6 @@
 //! Which variables of an environment hold secrets.
 
-use super::{Rules, keys, shapes};
+use super::{Rules, keys, query, shapes};
 
 /// The secrets that a variable's value is or holds, each with its kind.
 pub(super) fn secrets_of(name: &str, value: &[u8], rules: &Rules) -> Vec<(Vec<u8>, &'static str)> {
@@ -19,7 +19,12 @@ pub(super) fn secrets_of(name: &str, value: &[u8], rules: &Rules) -> Vec<(Vec<u8
     }
     let mut secrets: Vec<_> =
         tokens.into_iter().map(|token| (value[token.span].to_vec(), token.kind)).collect();
-    secrets.extend(password_of_url(value).map(|password| (password.to_vec(), "password")));
+    if let Some(password) = password_of_url(value) {
+        secrets.push((password.to_vec(), "password"));
+        // As the program says it elsewhere.
+        let plain = query::decoded(&String::from_utf8_lossy(password)).into_bytes();
+        secrets.extend((plain != password).then_some((plain, "password")));
+    }
     if is_secret_name(name) && !is_plain(value) {
         secrets.push((value.to_vec(), "secret"));
         // A list of keys, a user with a password, a document: each that was drawn is used alone.
@@ -159,6 +164,7 @@ mod tests {
             secrets("DATABASE_URL", "postgres://u:hunter2x@db/x?y"),
             [("hunter2x".to_owned(), "password")]
         );
+        assert_eq!(secrets("DATABASE_URL", "postgres://u:hunter%402x@db")[1].0, "hunter@2x");
         assert_eq!(secrets("DATABASE_URL", "postgres://db/x@y:z"), []);
     }
 }

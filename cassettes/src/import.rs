@@ -21,6 +21,7 @@ mod nock;
 mod read;
 mod realtime;
 mod repair;
+mod scenario;
 mod text;
 mod vcr;
 mod vcrpy;
@@ -43,7 +44,7 @@ use crate::{
 use desk::Desk;
 use text::Text;
 
-pub use detect::is_recording_name;
+pub use detect::{Look, is_recording_name, is_recording_opening, look};
 pub use repair::Repair;
 
 /// A file format of another tool.
@@ -86,6 +87,16 @@ pub struct Options {
     pub substitutes: Vec<(String, String)>,
     /// How requests are compared, in place of what the recorder did.
     pub compare: Option<Compare>,
+    pub ids: Ids,
+}
+
+/// What becomes of ids and times that servers made up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ids {
+    /// Others may know them: tests, or other recordings.
+    #[default]
+    AsRecorded,
+    Stable,
 }
 
 /// What became of a file.
@@ -93,6 +104,8 @@ pub struct Options {
 pub struct Imported {
     pub format: Format,
     pub cassette: Cassette,
+    /// Where each of its exchanges comes from.
+    pub origins: Vec<Origin>,
     /// How often each kind of repair was made.
     pub repairs: Vec<(Repair, usize)>,
     pub skipped: Vec<Skipped>,
@@ -100,11 +113,19 @@ pub struct Imported {
     pub found: Vec<Found>,
 }
 
+/// A place in the foreign files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// Which of the files, in the order in which they were given.
+    pub source: usize,
+    /// The how-manieth exchange of that file, from 1.
+    pub number: usize,
+}
+
 /// An exchange that is not on the cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// 1-based place in the foreign file.
-    pub number: usize,
+    pub origin: Origin,
     /// Where it stands in a text file.
     pub position: Option<Position>,
     pub reason: String,
@@ -116,6 +137,9 @@ pub enum Refusal {
     /// Not the recording of any tool that we know.
     #[error("not a recording in any format that wiretape reads")]
     Unknown,
+    /// One of our own.
+    #[error("this is a wiretape cassette already")]
+    Cassette,
     /// A recording, but wrong at this place.
     #[error("{}: {problem}", problem.span.position(text))]
     At { text: Arc<str>, problem: Box<Problem> },
@@ -219,11 +243,15 @@ pub fn import_all(
     let mut desk = Desk::new(options);
     let mut settled = format;
     for (place, source) in sources.iter().enumerate() {
+        desk.open(place);
         let found = take_in(source, settled, &mut desk).map_err(|refusal| (place, refusal))?;
         settled.get_or_insert(found);
     }
     let format = settled.ok_or((0, Refusal::Unknown))?;
-    Ok(desk.close(format))
+    match desk.is_lost_without_origin() {
+        true => Err((0, Refusal::with_help(NO_ORIGIN, "name it with --origin https://HOST"))),
+        false => Ok(desk.close(format)),
+    }
 }
 
 fn take_in(source: &Source<'_>, format: Option<Format>, desk: &mut Desk<'_>) -> Result<Format, Refusal> {
@@ -252,11 +280,10 @@ fn take_in(source: &Source<'_>, format: Option<Format>, desk: &mut Desk<'_>) -> 
             false => text.refuse(problem),
         }
     })?;
-    let found = detect::format_of(&document);
-    let format = format.or(found).ok_or_else(|| match detect::is_ours(&document) {
-        true => Refusal::whole("this is a wiretape cassette already"),
-        false => Refusal::Unknown,
-    })?;
+    if detect::is_ours(&document) {
+        return Err(Refusal::Cassette);
+    }
+    let format = format.or_else(|| detect::format_of(&document)).ok_or(Refusal::Unknown)?;
     desk.enter(text);
     read_document(format, &document, source, desk).map_err(|problem| text.refuse(problem))?;
     Ok(format)
@@ -271,7 +298,7 @@ fn read_document(
     match format {
         Format::VcrPy => vcrpy::read(document, desk),
         Format::RubyVcr | Format::Betamax => vcr::read(document, desk),
-        Format::Har => har::read(document, desk),
+        Format::Har => har::read(document, source.beside, desk),
         Format::Nock | Format::OctokitFixtures => nock::read(document, desk),
         Format::GoVcr => go_vcr::read(document, desk),
         Format::WireMock => wiremock::read(document, source.beside, desk),
@@ -293,27 +320,37 @@ impl Refusal {
     }
 }
 
+const NO_ORIGIN: &str = "the recording does not say which host it was";
+
 /// The largest file that is read, packed or not.
 pub const MOST_BYTES: usize = 256 << 20;
 
-/// Scrubs what a recorder kept and numbers it. A secret that is met late may stand early too, so all of it is looked at
-/// twice. What cannot be looked into is left out, and told by its place among the exchanges.
-fn scrubbed(exchanges: Vec<Exchange>) -> (Vec<crate::Scrubbed<Exchange>>, Vec<Found>, Vec<Skipped>) {
+/// What is left of a recording after scrubbing.
+struct Clean {
+    exchanges: Vec<crate::Scrubbed<Exchange>>,
+    origins: Vec<Origin>,
+    found: Vec<Found>,
+    skipped: Vec<Skipped>,
+}
+
+/// Scrubs what a recorder kept and numbers it. A secret that is met late may stand early too, so what was scrubbed
+/// before it was known is scrubbed again. What cannot be looked into is left out.
+fn scrubbed(exchanges: Vec<Exchange>, origins: Vec<Origin>) -> Clean {
     let mut scrubber = Scrubber::new();
     let (mut kept, mut skipped) = (Vec::with_capacity(exchanges.len()), Vec::new());
-    for (exchange, number) in exchanges.into_iter().zip(1..) {
+    for (exchange, origin) in exchanges.into_iter().zip(origins) {
         match scrubber.exchange(exchange) {
-            Ok(exchange) => kept.push((exchange, scrubber.known())),
-            Err(reason) => skipped.push(Skipped { number, position: None, reason: reason.to_string() }),
+            Ok(exchange) => kept.push((exchange, scrubber.known(), origin)),
+            Err(reason) => skipped.push(Skipped { origin, position: None, reason: reason.to_string() }),
         }
     }
-    let exchanges: Vec<_> = kept
+    let (exchanges, origins): (Vec<_>, Vec<_>) = kept
         .into_iter()
         .zip(1u32..)
-        .map(|((exchange, known), id)| {
-            scrubber.again(exchange, known).map(|exchange| Exchange { id, ..exchange })
+        .map(|((exchange, known, origin), id)| {
+            (scrubber.again(exchange, known).map(|exchange| Exchange { id, ..exchange }), origin)
         })
-        .collect();
+        .unzip();
     let found = exchanges.iter().flat_map(crate::scrub::found_in).collect();
-    (exchanges, found, skipped)
+    Clean { exchanges, origins, found, skipped }
 }

@@ -15,6 +15,7 @@ pub mod player;
 mod rebind;
 pub mod rule_hits;
 pub mod scrub;
+mod stabilize;
 pub mod store;
 mod text;
 
@@ -26,3 +27,4 @@ pub use merge::Merge;
 pub use plan::{Head, Pace, Plan, Step};
 pub use player::{Decision, Delivery, Miss, Player, Ticket};
 pub use scrub::{Rules, Scrubbed, Scrubber, Unscrubbable};
+pub use stabilize::stabilize;

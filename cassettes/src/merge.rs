@@ -1,11 +1,18 @@
 //! What a recording becomes: new exchanges laid over the ones that were there.
 
-use std::{collections::HashMap, time::Duration};
+mod boundary;
+mod twins;
+
+use std::time::Duration;
 
 use exchange::{Exchange, Header, Headers, Reply};
-use matchers::{Key, Policy};
+use matchers::{Catalog, Policy};
 
-use crate::scrub::{Placeholders, Scrubbed};
+use crate::{
+    scrub::{Placeholders, Scrubbed},
+    stabilize::{stabilize, without_times},
+};
+use twins::{Kept, Matched, match_up};
 
 /// What happens to the exchanges that a cassette already holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,16 +44,25 @@ impl Merged {
     }
 }
 
-/// Joins an old cassette's exchanges and a run's new ones, given in the order in which their requests came.
+/// Joins an old cassette's exchanges and a run's new ones, given in the order in which their requests came and with the
+/// ids and times that the servers gave them.
 pub fn merge(
     old: Vec<Scrubbed<Exchange>>,
     new: Vec<Scrubbed<Exchange>>,
     how: Merge,
     policy: &Policy,
 ) -> Merged {
-    let twins = twins(&old, &new, policy);
-    let unchanged = twins.iter().flatten().count();
-    let new = new.into_iter().zip(twins);
+    let matched = match how {
+        Merge::Append => Matched::none(stabilize(new, &old)),
+        Merge::Refresh => {
+            let exchanges = stabilize(new, &[]);
+            Matched { exchanges: exchanges.clone(), ..match_up(&old, exchanges, policy, Kept::Twins) }
+        }
+        Merge::Replace => match_up(&old, stabilize(new, &[]), policy, Kept::Twins),
+        Merge::Recover => match_up(&old, stabilize(new, &[]), policy, Kept::Old),
+    };
+    let unchanged = matched.twins.iter().flatten().count();
+    let new = matched.exchanges.into_iter().zip(matched.twins);
     let new: Vec<_> = match how {
         Merge::Append | Merge::Refresh => new.map(|(exchange, _)| exchange).collect(),
         Merge::Recover => new.filter(|(_, twin)| twin.is_none()).map(|(exchange, _)| exchange).collect(),
@@ -71,7 +87,7 @@ pub fn merge(
     Merged { exchanges, unchanged, renamed: placeholders }
 }
 
-/// Whether two exchanges say the same, whatever their timing and numbers.
+/// Whether two exchanges say the same, whatever their timing, numbers, and times of the servers.
 pub fn same_content(a: &Exchange, b: &Exchange) -> bool {
     timeless(a) == timeless(b)
 }
@@ -83,29 +99,16 @@ fn renumbered(exchange: Scrubbed<Exchange>, placeholders: &mut Placeholders) -> 
     })
 }
 
-/// For each new exchange the place of an old one that says the same; each old one serves once.
-fn twins(old: &[Scrubbed<Exchange>], new: &[Scrubbed<Exchange>], policy: &Policy) -> Vec<Option<usize>> {
-    let mut unclaimed: HashMap<Key, Vec<usize>> = HashMap::new();
-    for (place, exchange) in old.iter().enumerate().rev() {
-        let key = matchers::canonical(&exchange.request, policy).exact;
-        unclaimed.entry(key).or_default().push(place);
-    }
-    let mut twin_of = |exchange: &Scrubbed<Exchange>| {
-        let places = unclaimed.get_mut(&matchers::canonical(&exchange.request, policy).exact)?;
-        let hit = places.iter().rposition(|&place| same_content(&old[place], exchange))?;
-        Some(places.remove(hit))
-    };
-    new.iter().map(&mut twin_of).collect()
-}
-
 /// The exchange with the timing of another that says the same.
 fn retimed(mut exchange: Exchange, before: &Exchange) -> Exchange {
     exchange.at = before.at;
     exchange.request.body.frames.clone_from(&before.request.body.frames);
+    exchange.request.headers = in_order_of(exchange.request.headers, &before.request.headers);
+    let headers = with_old_moments(&exchange, before);
     match (&mut exchange.reply, &before.reply) {
         (Reply::Response(now), Reply::Response(then)) => {
             now.after = then.after;
-            now.headers = with_old_moments(&now.headers, &then.headers);
+            now.headers = headers;
             now.body.frames.clone_from(&then.body.frames);
             for (now, then) in now.messages.iter_mut().zip(&then.messages) {
                 now.after = then.after;
@@ -116,33 +119,52 @@ fn retimed(mut exchange: Exchange, before: &Exchange) -> Exchange {
     exchange
 }
 
-/// The new headers, but for those that tell of one moment only.
-fn with_old_moments(now: &Headers, then: &Headers) -> Headers {
-    let old = |header: &Header| then.all(header.name()).next().cloned();
-    now.iter()
-        .map(|header| if is_momentary(header) { old(header) } else { None }.unwrap_or_else(|| header.clone()))
-        .collect()
+/// The same headers in the order of others that have the same names.
+fn in_order_of(headers: Headers, before: &Headers) -> Headers {
+    let mut left: Vec<Header> = headers.into_iter().collect();
+    let next = |header: &Header| {
+        let place = left.iter().position(|h| h.name() == header.name())?;
+        Some(left.remove(place))
+    };
+    before.iter().filter_map(next).collect()
 }
 
-/// Headers that say when a reply was made or which one it was, and nothing about the API.
-pub fn is_momentary(header: &Header) -> bool {
+/// The new headers of a reply, but for those that tell of one moment only.
+fn with_old_moments(now: &Exchange, then: &Exchange) -> Headers {
+    let (Some(response), Some(before)) = (now.reply.response(), then.reply.response()) else {
+        return Headers::new();
+    };
+    let old = |header: &Header| before.headers.all(header.name()).next().cloned();
+    let headers = response.headers.iter();
+    headers.map(|h| if is_momentary(now, h) { old(h) } else { None }.unwrap_or_else(|| h.clone())).collect()
+}
+
+/// Whether a header of a reply says when it was made or which one it was, and nothing about the API.
+pub fn is_momentary(exchange: &Exchange, header: &Header) -> bool {
     let name = header.name();
-    MOMENTARY.contains(&name) || name.ends_with("-processing-ms") || name.contains("ratelimit")
+    let is_named = || Catalog::builtin().provider_of(exchange).is_some_and(|p| p.is_momentary_header(name));
+    MOMENTARY.contains(&name) || name.ends_with("-processing-ms") || name.contains("ratelimit") || is_named()
 }
 
 fn timeless(exchange: &Exchange) -> Exchange {
-    let mut exchange = Exchange { id: 0, at: Duration::ZERO, ..exchange.clone() };
+    let mut moments = exchange.reply.response().map_or_else(Headers::new, |r| r.headers.clone());
+    moments.retain(|header| is_momentary(exchange, header));
+    let mut exchange = without_times(Exchange { id: 0, at: Duration::ZERO, ..exchange.clone() });
     Placeholders::new().renumber(&mut exchange);
     match &mut exchange.reply {
         Reply::Fault { after, .. } => *after = Duration::ZERO,
         Reply::Response(response) => {
             response.after = Duration::ZERO;
-            response.headers.retain(|h| !is_momentary(h));
+            response.headers.retain(|header| !moments.has(header.name()));
             response.body.frames.clear();
             response.messages.iter_mut().for_each(|m| m.after = Duration::ZERO);
         }
     }
     exchange.request.body.frames.clear();
+    // Go sends them in another order every time.
+    let mut headers: Vec<Header> = std::mem::take(&mut exchange.request.headers).into_iter().collect();
+    headers.sort_by(|a, b| a.name().cmp(b.name()));
+    exchange.request.headers = headers.into_iter().collect();
     exchange
 }
 

@@ -131,6 +131,10 @@ fn body_pieces(response: &Response, codings: &[Coding]) -> Option<Vec<(Duration,
     for (after, piece) in pieces {
         coded.push((after, encoder.push(&piece).ok()?));
     }
+    if response.end != End::Whole {
+        // What broke off has no end in its coding either.
+        return Some(coded);
+    }
     let tail = encoder.finish().ok()?;
     match coded.last_mut() {
         Some((_, last)) => *last = [last.as_ref(), tail.as_ref()].concat().into(),

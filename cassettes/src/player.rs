@@ -12,7 +12,7 @@ use crate::{
     disguise::{disguised, has_placeholders},
     index::{Index, Route},
     plan::{Pace, Plan},
-    rebind::{Bindings, rebind},
+    rebind::{Bindings, drawn, rebind},
     scrub::Scrubbed,
 };
 
@@ -115,7 +115,8 @@ impl Player {
         if exchange.reply.response().is_some_and(|r| r.body.bytes().is_none()) {
             return Decision::Miss(Miss::NotKept { exchange: exchange.id });
         }
-        let bound = self.bindings.bind(&index.canonical(place).slots, &live.slots);
+        let mut bound = self.bindings.bind(&index.canonical(place).slots, &live.slots);
+        bound.extend(drawn(&exchange.request, request));
         let mut reply = Cow::Borrowed(&exchange.reply);
         if !bound.is_empty() {
             reply = Cow::Owned(rebind(&reply, &bound));

@@ -2,10 +2,13 @@
 
 use std::collections::HashMap;
 
-use exchange::{Reply, Response};
+use exchange::{Reply, Request, Response};
 use matchers::{Shape, Slot};
 
-use crate::edits::{Edit, apply_to_body, edit_headers, edit_message};
+use crate::{
+    edits::{Edit, edit_headers},
+    text::{self, Form, Leaf},
+};
 
 /// A recorded value and the live one that takes its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,18 +62,39 @@ impl Bindings {
     }
 }
 
+/// Values that the client draws for every request and that are compared nowhere: what names the request, and the
+/// boundary of its parts.
+pub(crate) fn drawn(recorded: &Request, live: &Request) -> Vec<Binding> {
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for name in DRAWN {
+        if let (Some(recorded), Some(live)) = (recorded.headers.text(name), live.headers.text(name)) {
+            pairs.push((recorded.to_owned(), live.to_owned()));
+        }
+    }
+    let boundary = |request: &Request| request.headers.media_parameter("boundary");
+    pairs.extend(boundary(recorded).zip(boundary(live)));
+    // A short one is a word like any other, and of a redacted one nothing is known.
+    let is_drawn = |value: &str| value.len() >= 8 && !value.contains("{{");
+    pairs.retain(|(recorded, live)| recorded != live && is_drawn(recorded) && is_drawn(live));
+    pairs.into_iter().map(|(recorded, live)| Binding { recorded, live }).collect()
+}
+
 /// The reply with every recorded value replaced by its live one.
 pub(crate) fn rebind(reply: &Reply, bindings: &[Binding]) -> Reply {
     let Reply::Response(response) = reply else {
         return reply.clone();
     };
     let edits_of = |text: &[u8]| replacements(text, bindings);
-    let body = response.body.bytes().map(|bytes| edits_of(bytes)).unwrap_or_default();
+    let mut find = |leaf: &Leaf<'_>| match leaf.form {
+        // A part of a number is another number.
+        Form::Number => edits_of(leaf.text).into_iter().filter(|e| e.span.len() == leaf.text.len()).collect(),
+        _ => edits_of(leaf.text),
+    };
     Reply::Response(Response {
         headers: edit_headers(&response.headers, edits_of),
-        body: apply_to_body(&response.body, &body),
+        body: text::rewrite_body(&response.body, &response.headers, &mut find),
         trailers: edit_headers(&response.trailers, edits_of),
-        messages: response.messages.iter().map(|m| edit_message(m, edits_of)).collect(),
+        messages: text::rewrite_messages(&response.messages, &mut find),
         ..response.clone()
     })
 }
@@ -91,7 +115,7 @@ pub(crate) fn uuids_in(text: &[u8]) -> Vec<String> {
     found
 }
 
-fn replacements<'a>(text: &[u8], bindings: &'a [Binding]) -> Vec<Edit<'a>> {
+fn replacements(text: &[u8], bindings: &[Binding]) -> Vec<Edit<'static>> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < text.len() {
@@ -101,7 +125,7 @@ fn replacements<'a>(text: &[u8], bindings: &'a [Binding]) -> Vec<Edit<'a>> {
         match hit {
             Some(binding) => {
                 let end = at + binding.recorded.len();
-                found.push(Edit::new(at..end, binding.live.as_bytes()));
+                found.push(Edit::new(at..end, binding.live.clone().into_bytes()));
                 at = end;
             }
             None => at += 1,
@@ -124,6 +148,16 @@ fn is_uuid(window: &[u8]) -> bool {
     })
 }
 
+/// Headers in which clients name their requests.
+const DRAWN: &[&str] = &[
+    "idempotency-key",
+    "traceparent",
+    "x-client-request-id",
+    "x-correlation-id",
+    "x-idempotency-key",
+    "x-ms-client-request-id",
+    "x-request-id",
+];
 const UUID_LEN: usize = 36;
 
 #[cfg(test)]
@@ -136,6 +170,56 @@ mod tests {
         let bindings = [Binding { recorded: "17".into(), live: "2026".into() }];
         let text = b"id=17 x17 17, 170";
         assert_eq!(apply(text, &replacements(text, &bindings)), b"id=2026 x17 2026, 170");
+    }
+
+    #[test]
+    fn a_value_that_is_cut_over_events_is_replaced_too() {
+        let bindings = [Binding { recorded: "6fa459ea-ee8a".into(), live: "16fd2706-8baf".into() }];
+        let event = |text: &str| format!("data: {{\"delta\":\"{text}\"}}\n\n");
+        let response = Response {
+            status: 200,
+            reason: None,
+            headers: [exchange::Header::new("content-type", "text/event-stream").unwrap()]
+                .into_iter()
+                .collect(),
+            after: std::time::Duration::ZERO,
+            informational: Vec::new(),
+            body: exchange::Body::from_bytes([event("I saw 6fa45"), event("9ea-ee8a.")].concat()),
+            trailers: exchange::Headers::new(),
+            messages: Vec::new(),
+            end: exchange::End::Whole,
+        };
+        let bound = rebind(&Reply::Response(response), &bindings);
+        let body = bound.response().unwrap().body.bytes().unwrap().clone();
+        assert_eq!(body, [event("I saw 16fd2706-8baf"), event(".")].concat());
+    }
+
+    #[test]
+    fn a_boundary_and_the_key_of_a_request_are_the_client_s() {
+        let request = |boundary: &str, key: &str| Request {
+            method: "POST".into(),
+            url: exchange::Url::parse("https://a.test/").unwrap(),
+            headers: [
+                ("content-type", format!("multipart/form-data; boundary={boundary}")),
+                ("idempotency-key", key.into()),
+            ]
+            .map(|(name, value)| exchange::Header::new(name, value).unwrap())
+            .into_iter()
+            .collect(),
+            body: exchange::Body::empty(),
+            trailers: exchange::Headers::new(),
+        };
+        let (recorded, live) = (request("aaaabbbb1", "retry-0001"), request("ccccdddd1", "retry-0002"));
+        let pair = |recorded: &str, live: &str| Binding { recorded: recorded.into(), live: live.into() };
+        assert_eq!(
+            drawn(&recorded, &live),
+            [pair("retry-0001", "retry-0002"), pair("aaaabbbb1", "ccccdddd1")]
+        );
+        assert_eq!(drawn(&recorded, &recorded), []);
+        assert_eq!(
+            drawn(&request("aaaabbbb1", "{{redacted:header:1}}"), &request("aaaabbbb1", "retry-0002")),
+            []
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod detect;
 pub mod dummy;
 mod encoded;
 mod found;
+mod grams;
 mod headers;
 mod keys;
 mod learned;
@@ -18,6 +19,7 @@ mod query;
 pub mod rules;
 mod secrets;
 mod shapes;
+mod sieve;
 mod subprotocol;
 mod variables;
 
@@ -27,7 +29,7 @@ use exchange::{Body, Exchange, Headers, Message, Reply, Request, Response, Url};
 use thiserror::Error;
 
 use crate::{
-    edits::{Edit, apply, apply_to_body, apply_to_str},
+    edits::{Edit, apply, apply_to_str},
     text::{self, Form},
 };
 
@@ -259,17 +261,9 @@ impl Scrubber {
     }
 
     fn body(&mut self, body: &Body, headers: &Headers) -> Body {
-        let mut detector = Detector { secrets: &mut self.secrets, rules: &self.rules };
-        // A body that broke off still wears its coding: what can be read of it has a structure too.
-        let mut in_content = |content: &[u8]| {
-            let edits = text::in_body(content, headers, &mut |leaf| detector.in_leaf(leaf));
-            (!edits.is_empty()).then(|| apply(content, &edits))
-        };
-        let coded = body.bytes().filter(|_| body.codings.is_empty() && headers.has("content-encoding"));
-        let unpacked = coded.and_then(|bytes| encoded::in_compressed(bytes, &mut in_content));
-        let edit = unpacked.map(|new| Edit::new(0..body.bytes().map_or(0, |bytes| bytes.len()), new));
-        let whole = edit.map_or_else(|| body.clone(), |edit| apply_to_body(body, &[edit]));
-        let new = text::rewrite_body(&whole, headers, &mut |leaf| detector.in_leaf(leaf));
+        let bytes = body.bytes().map(|bytes| &bytes[..]).unwrap_or_default();
+        let mut detector = Detector::of_body(&mut self.secrets, &self.rules, bytes);
+        let new = text::rewrite_body(body, headers, &mut |leaf| detector.in_leaf(leaf));
         self.changes += usize::from(new.content != body.content);
         new
     }
@@ -278,14 +272,14 @@ impl Scrubber {
         if messages.is_empty() {
             return Vec::new();
         }
-        let mut detector = Detector { secrets: &mut self.secrets, rules: &self.rules };
+        let mut detector = Detector::new(&mut self.secrets, &self.rules);
         let new = text::rewrite_messages(messages, &mut |leaf| detector.in_leaf(leaf));
         self.changes += usize::from(new != messages);
         new
     }
 
     fn edits(&mut self, text: &[u8], form: Form) -> Vec<Edit<'static>> {
-        let edits = Detector { secrets: &mut self.secrets, rules: &self.rules }.in_text(text, form);
+        let edits = Detector::new(&mut self.secrets, &self.rules).in_text(text, form);
         self.changes += usize::from(!edits.is_empty());
         edits
     }

@@ -10,7 +10,7 @@ mod multipart;
 mod stream;
 mod view;
 
-use exchange::{Body, Headers, Message, Piece, StreamKind};
+use exchange::{Body, Headers, Message, Piece, StreamKind, boundary_in, is_form};
 
 use crate::edits::{Edit, apply_to_body};
 
@@ -96,10 +96,12 @@ pub(crate) fn in_body(content: &[u8], headers: &Headers, find: &mut Find<'_>) ->
         _ => {}
     }
     let media = headers.media_type().unwrap_or_default();
-    if media.starts_with("multipart/")
-        && let Some(edits) =
-            headers.media_parameter("boundary").and_then(|b| multipart::look(content, &b, find))
-    {
+    let boundary = match media.as_str() {
+        "" => boundary_in(content).map(str::to_owned),
+        media if media.starts_with("multipart/") => headers.media_parameter("boundary"),
+        _ => None,
+    };
+    if let Some(edits) = boundary.and_then(|boundary| multipart::look(content, &boundary, find)) {
         return edits;
     }
     in_part(content, &media, &mut Vec::new(), find)
@@ -116,7 +118,8 @@ fn in_part<'a>(
     if json::is_bracketed(content) {
         return json::look(content, path, find);
     }
-    if media == "application/x-www-form-urlencoded" {
+    // A form is one without being called so, as when it is compared.
+    if media == "application/x-www-form-urlencoded" || is_form(content) {
         return form::look(content, path, find);
     }
     in_text(content, path, find)

@@ -281,6 +281,9 @@ pub(crate) struct ImportArgs {
     /// How requests are to be compared, in place of how the recorder did
     #[arg(long = "match", value_name = "HOW")]
     pub(crate) compare: Option<CompareArg>,
+    /// Give ids and times that servers made up stable names, as a recording does
+    #[arg(long)]
+    pub(crate) stabilize: bool,
     /// Name every exchange that was left out and every value that was redacted
     #[arg(long, short)]
     pub(crate) verbose: bool,

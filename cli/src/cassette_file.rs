@@ -11,7 +11,7 @@ use cassettes::{
 use exchange::{Exchange, Reply};
 use matchers::Policy;
 
-use crate::{exit::Failure, places, style};
+use crate::{config::Config, exit::Failure, places, secrets, style};
 
 /// A cassette that this process alone records on.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ fn by_todays_rules(cassette: Cassette, path: &Path) -> Cassette {
     if cassette.redaction.as_ref().is_some_and(|redaction| redaction.ruleset >= RULESET) {
         return cassette;
     }
-    let mut scrubber = Scrubber::new();
+    let mut scrubber = secrets::scrubber(&Config::default(), &[]);
     let mut changed = 0;
     let exchanges = cassette.exchanges.into_iter().map(|exchange| {
         let scrubbed = scrubber.rescrub(exchange.clone());
@@ -155,7 +155,8 @@ impl CassetteFile {
 /// Takes in what killed runs left behind. Called under the lock.
 fn recover(path: &Path, state: &Path) -> Result<(), Failure> {
     for orphan in Journal::orphans(path, state)? {
-        let mut scrubber = Scrubber::new();
+        // What the run that was killed had learned is gone; the environment may still know it.
+        let mut scrubber = secrets::scrubber(&Config::default(), &[]);
         let left = in_order(&orphan)?.into_iter().map(|e| scrubber.rescrub(e)).collect();
         let Cassette { redaction, policy, exchanges } = existing(path)?;
         let before = exchanges.len();

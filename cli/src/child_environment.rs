@@ -4,8 +4,6 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     env,
-    ffi::OsString,
-    os::unix::ffi::OsStrExt,
 };
 
 use cassettes::{
@@ -20,7 +18,11 @@ use suite::{
     allowlist::{Sieve, can_be_dummy},
 };
 
-use crate::style::{self, tame};
+use crate::{
+    config::Config,
+    secrets,
+    style::{self, tame},
+};
 
 /// What a child takes over from us.
 #[derive(Debug, Default)]
@@ -38,6 +40,8 @@ pub(crate) struct KnownVariables {
     /// Names on the cassette, each with the placeholder of its value.
     used: BTreeMap<String, String>,
     rules: Rules,
+    /// Knows the secrets of our own environment.
+    scrubber: Scrubber,
 }
 
 /// A child's environment, and what it does not have.
@@ -48,11 +52,11 @@ pub(crate) struct ChildEnvironment {
 }
 
 impl KnownVariables {
-    pub(crate) fn new(redaction: Option<&Redaction>, rules: &Rules) -> Self {
+    pub(crate) fn new(redaction: Option<&Redaction>, config: &Config) -> Self {
         let used = redaction.map(|redaction| redaction.env.clone()).unwrap_or_default();
         // Where programs look for their way, a cassette has no say.
         let used = used.into_iter().filter(|(name, _)| can_be_dummy(name)).collect();
-        Self { used, rules: rules.clone() }
+        Self { used, rules: config.rules.clone(), scrubber: secrets::scrubber(config, &[]) }
     }
 
     /// A dummy for each variable that the recording used. One that the project keeps stays as the caller has it.
@@ -84,14 +88,10 @@ impl KnownVariables {
     }
 
     fn allowed(&self, is_kept: &dyn Fn(&str) -> bool) -> ChildEnvironment {
-        let own: Vec<(String, OsString)> =
-            env::vars_os().map(|(name, value)| (name.to_string_lossy().into_owned(), value)).collect();
-        let known = own.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-        let scrubber = Scrubber::new().with_rules(self.rules.clone().into()).knowing(known);
         let sieve = Sieve {
             is_kept,
             is_secret: &|name| self.used.contains_key(name) || self.rules.env_names().any(|env| env == name),
-            looks_secret: &|value| scrubber.looks_secret(value),
+            looks_secret: &|value| self.scrubber.looks_secret(value),
         };
         let sifted = sieve.sift(env::vars_os());
         if !sifted.exposed.is_empty() {
@@ -174,7 +174,7 @@ mod tests {
         for name in ["OPENAI_API_KEY", "LD_PRELOAD", "PATH"] {
             redaction.env.insert(name.to_owned(), "{{redacted:openai_key:1}}".to_owned());
         }
-        let known = KnownVariables::new(Some(&redaction), &Rules::default());
+        let known = KnownVariables::new(Some(&redaction), &Config::default());
         let dummies: Vec<_> = known.dummies().collect();
         assert_eq!(dummies, [("OPENAI_API_KEY", cassettes::scrub::dummy::dummy("openai_key", 1))]);
     }

@@ -102,9 +102,9 @@ fn print_pair(x: Option<&Exchange>, y: Option<&Exchange>, policy: &Policy) {
 fn differences(x: &Exchange, y: &Exchange, policy: &Policy) -> Vec<Difference> {
     let mut found = Pattern::new(&x.request, policy).check(&y.request).differences;
     found.iter_mut().for_each(|d| prefix(d, "request"));
-    found.extend(header_differences(&x.request.headers, &y.request.headers, "request"));
+    found.extend(header_differences(x, (&x.request.headers, &y.request.headers), "request"));
     match (&x.reply, &y.reply) {
-        (Reply::Response(a), Reply::Response(b)) => found.extend(response_differences(a, b)),
+        (Reply::Response(a), Reply::Response(b)) => found.extend(response_differences(x, a, b)),
         (a, b) => {
             let (a, b) = (in_a_word(a), in_a_word(b));
             if a != b {
@@ -115,7 +115,7 @@ fn differences(x: &Exchange, y: &Exchange, policy: &Policy) -> Vec<Difference> {
     found
 }
 
-fn response_differences(a: &Response, b: &Response) -> Vec<Difference> {
+fn response_differences(exchange: &Exchange, a: &Response, b: &Response) -> Vec<Difference> {
     let mut found = Vec::new();
     if a.status != b.status {
         found.push(difference("response.status", Some(a.status.to_string()), Some(b.status.to_string())));
@@ -123,7 +123,7 @@ fn response_differences(a: &Response, b: &Response) -> Vec<Difference> {
     if a.end != b.end {
         found.push(difference("response.ends", Some(format!("{:?}", a.end)), Some(format!("{:?}", b.end))));
     }
-    found.extend(header_differences(&a.headers, &b.headers, "response"));
+    found.extend(header_differences(exchange, (&a.headers, &b.headers), "response"));
     // One comparison serves both directions: the bodies in the clothes of requests.
     let policy = Policy { shapes: Shapes::Exact, ..Policy::default() };
     let (a_body, b_body) = (as_request(&a.headers, &a.body), as_request(&b.headers, &b.body));
@@ -137,13 +137,14 @@ fn response_differences(a: &Response, b: &Response) -> Vec<Difference> {
     found
 }
 
-fn header_differences(a: &Headers, b: &Headers, side: &str) -> Vec<Difference> {
+fn header_differences(exchange: &Exchange, (a, b): (&Headers, &Headers), side: &str) -> Vec<Difference> {
     let joined = |headers: &Headers, name: &str| {
         let values: Vec<String> =
             headers.all(name).map(|h| String::from_utf8_lossy(h.value()).into_owned()).collect();
         (!values.is_empty()).then(|| values.join(", "))
     };
-    let mut names: Vec<&str> = a.iter().chain(b).filter(|h| !is_momentary(h)).map(Header::name).collect();
+    let mut names: Vec<&str> =
+        a.iter().chain(b).filter(|h| !is_momentary(exchange, h)).map(Header::name).collect();
     names.sort_unstable();
     names.dedup();
     names

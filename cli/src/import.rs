@@ -16,7 +16,7 @@ use std::{
 };
 
 use cassettes::{
-    import::{self, Format, Imported, Options, Refusal, Repair, Skipped, Source},
+    import::{self, Format, Ids, Imported, Options, Origin, Refusal, Repair, Skipped, Source},
     scrub::Found,
     store,
 };
@@ -27,7 +27,7 @@ use crate::{
     exit::{Exit, Failure},
 };
 
-use plan::Job;
+use plan::{Job, Plan, Why};
 use progress::Progress;
 use report::Report;
 
@@ -37,10 +37,17 @@ pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
         origin: args.origin.clone(),
         substitutes: args.substitute.iter().map(|s| (s.from.clone(), s.to.clone())).collect(),
         compare: args.compare.map(Into::into),
+        ids: if args.stabilize { Ids::Stable } else { Ids::AsRecorded },
     };
-    let jobs = plan::jobs(&args.input, &args.output)?;
+    let Plan { jobs, passed } = plan::plan(&args.input, &args.output, args.from)?;
     let outcomes = run_all(&jobs, args.from, &options);
-    let report = Report { jobs: &jobs, outcomes: &outcomes, output: &args.output, took: began.elapsed() };
+    let report = Report {
+        jobs: &jobs,
+        outcomes: &outcomes,
+        passed: &passed,
+        output: &args.output,
+        took: began.elapsed(),
+    };
     report.print(args.verbose);
     match report.is_failure() {
         true => Ok(Exit::Refused),
@@ -52,8 +59,8 @@ pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
 #[derive(Debug)]
 enum Outcome {
     Imported(Account),
-    /// Not a recording at all.
-    Passed,
+    /// Nothing to be imported.
+    Passed(Why),
     Refused(Failure),
 }
 
@@ -66,6 +73,14 @@ struct Account {
     repairs: Vec<(Repair, usize)>,
     skipped: Vec<Skipped>,
     found: Vec<Found>,
+    /// Where each exchange comes from.
+    origins: Vec<Origin>,
+}
+
+impl Account {
+    fn origin(&self, found: &Found) -> Origin {
+        self.origins[found.exchange as usize - 1]
+    }
 }
 
 /// One job at a time on each core: memory is that of a few files, whatever their number.
@@ -97,8 +112,7 @@ fn run_all(jobs: &[Job], format: Option<Format>, options: &Options) -> Vec<Outco
 fn run(job: &Job, format: Option<Format>, options: &Options) -> Outcome {
     let imported = match take_in(job, format, options) {
         Ok(imported) => imported,
-        Err(Some(failure)) => return Outcome::Refused(failure),
-        Err(None) => return Outcome::Passed,
+        Err(outcome) => return outcome,
     };
     if let Err(failure) = write(job, &imported) {
         return Outcome::Refused(failure);
@@ -110,40 +124,41 @@ fn run(job: &Job, format: Option<Format>, options: &Options) -> Outcome {
         repairs: imported.repairs,
         skipped: imported.skipped,
         found: imported.found,
+        origins: imported.origins,
     })
 }
 
-/// `None`: the file is no recording, and it was not named as one.
-fn take_in(job: &Job, format: Option<Format>, options: &Options) -> Result<Imported, Option<Failure>> {
+fn take_in(job: &Job, format: Option<Format>, options: &Options) -> Result<Imported, Outcome> {
     let mut contents = Vec::with_capacity(job.sources.len());
     for path in &job.sources {
-        contents.push(files::read(path).map_err(Some)?);
+        contents.push(files::read(path).map_err(Outcome::Refused)?);
     }
     let beside = |name: &str| files::beside(&job.beside, name);
     let names: Vec<String> = job.sources.iter().map(|path| path.display().to_string()).collect();
     let sources: Vec<Source<'_>> =
         names.iter().zip(&contents).map(|(name, bytes)| Source { name, bytes, beside: &beside }).collect();
+    let format = format.or(job.format);
     import::import_all(&sources, format, options).map_err(|(place, refusal)| refused(job, place, refusal))
 }
 
-fn refused(job: &Job, place: usize, refusal: Refusal) -> Option<Failure> {
+/// A file that was found in a folder may be of any kind; one that a person named is said to be a recording.
+fn refused(job: &Job, place: usize, refusal: Refusal) -> Outcome {
     let path: &Path = &job.sources[place];
     let name = path.display();
-    match refusal {
-        Refusal::Unknown if job.was_found => None,
-        Refusal::Unknown => Some(Failure::with_help(
+    Outcome::Refused(match refusal {
+        Refusal::Unknown if job.was_found => return Outcome::Passed(Why::Unknown),
+        Refusal::Cassette if job.was_found => return Outcome::Passed(Why::Cassette),
+        Refusal::Unknown => Failure::with_help(
             format!("{name} is not a recording in any format that wiretape reads"),
             format!("name its format with --from: {}", words().join(", ")),
-        )),
-        Refusal::At { text, problem } => Some(Failure::in_file(path, &text, *problem)),
-        Refusal::Offset { offset, message } => {
-            Some(Failure::input(format!("{name}, byte {offset}: {message}")))
-        }
+        ),
+        Refusal::At { text, problem } => Failure::in_file(path, &text, *problem),
+        Refusal::Offset { offset, message } => Failure::input(format!("{name}, byte {offset}: {message}")),
         Refusal::Whole { message, help: Some(help) } => {
-            Some(Failure::with_help(format!("{name}: {message}"), help))
+            Failure::with_help(format!("{name}: {message}"), help)
         }
-        Refusal::Whole { message, help: None } => Some(Failure::input(format!("{name}: {message}"))),
-    }
+        refusal @ (Refusal::Cassette | Refusal::Whole { .. }) => Failure::input(format!("{name}: {refusal}")),
+    })
 }
 
 fn write(job: &Job, imported: &Imported) -> Result<(), Failure> {

@@ -113,8 +113,7 @@ impl Run {
         };
         let policy = player.as_ref().map_or_else(|| config.policy.clone(), |p| p.policy().clone());
         let redaction = player.as_ref().and_then(|player| player.index().redaction()).cloned();
-        let variables =
-            KnownVariables::new(redaction.filter(|_| self.mode == Mode::Replay).as_ref(), &config.rules);
+        let variables = KnownVariables::new(redaction.filter(|_| self.mode == Mode::Replay).as_ref(), config);
         if !self.listen.ip().is_loopback() {
             eprintln!("{}everybody who can reach {} can use this proxy", style::warning(), self.listen);
         }

@@ -75,15 +75,21 @@ pub fn decode_frames<'a>(
     for &coding in codings.iter().rev() {
         frames = decode_one(coding, &frames, limit)?;
     }
-    let mut content = Vec::new();
-    let ends = frames
-        .into_iter()
-        .map(|frame| {
-            content.extend_from_slice(&frame);
-            content.len()
-        })
-        .collect();
-    Ok((content, ends))
+    Ok(joined(frames))
+}
+
+/// The same for a body that broke off: as much of it as can be known. The frame in which a coding fails, and what came
+/// behind it, add nothing.
+pub fn decode_cut_frames<'a>(
+    codings: &[Coding],
+    frames: impl Iterator<Item = &'a [u8]>,
+    limit: usize,
+) -> (Vec<u8>, Vec<usize>) {
+    let mut frames: Vec<Vec<u8>> = frames.map(<[u8]>::to_vec).collect();
+    for &coding in codings.iter().rev() {
+        frames = decode_cut(coding, &frames, limit);
+    }
+    joined(frames)
 }
 
 /// Puts the codings on a whole body.
@@ -189,17 +195,69 @@ fn accepts_one(accept_encoding: &str, coding: &str) -> bool {
     quality_of(coding).or_else(|| quality_of("*")).is_some_and(|q| q > 0.0)
 }
 
+/// Frames as one content, and where each ends in it.
+fn joined(frames: Vec<Vec<u8>>) -> (Vec<u8>, Vec<usize>) {
+    let mut content = Vec::new();
+    let ends = frames
+        .into_iter()
+        .map(|frame| {
+            content.extend_from_slice(&frame);
+            content.len()
+        })
+        .collect();
+    (content, ends)
+}
+
+fn decode_cut(coding: Coding, frames: &[Vec<u8>], limit: usize) -> Vec<Vec<u8>> {
+    let sink = Limited { bytes: Vec::new(), left: limit };
+    match coding {
+        Coding::Gzip => pump_cut(write::MultiGzDecoder::new(sink), frames, |d| &mut d.get_mut().bytes),
+        Coding::Deflate if is_zlib(frames) => {
+            pump_cut(write::ZlibDecoder::new(sink), frames, |d| &mut d.get_mut().bytes)
+        }
+        Coding::Deflate => pump_cut(write::DeflateDecoder::new(sink), frames, |d| &mut d.get_mut().bytes),
+        Coding::Brotli => {
+            pump_cut(brotli::DecompressorWriter::new(sink, 4096), frames, |d| &mut d.get_mut().bytes)
+        }
+        Coding::Zstd => match zstd::stream::write::Decoder::new(sink) {
+            Ok(decoder) => pump_cut(decoder, frames, |d| &mut d.get_mut().bytes),
+            Err(_) => vec![Vec::new(); frames.len()],
+        },
+    }
+}
+
+fn pump_cut<W: Write>(
+    mut decoder: W,
+    frames: &[Vec<u8>],
+    inner: impl Fn(&mut W) -> &mut Vec<u8>,
+) -> Vec<Vec<u8>> {
+    let mut broken = false;
+    frames
+        .iter()
+        .map(|frame| {
+            if !broken {
+                broken = decoder.write_all(frame).and_then(|()| decoder.flush()).is_err();
+            }
+            std::mem::take(inner(&mut decoder))
+        })
+        .collect()
+}
+
+/// The zlib header tells RFC 1950 from the bare RFC 1951 stream that some servers send as `deflate`.
+fn is_zlib(frames: &[Vec<u8>]) -> bool {
+    let head = frames.iter().flatten().take(2).copied().collect::<Vec<u8>>();
+    head.len() == 2
+        && head[0] & 0x0f == 8
+        && (u16::from(head[0]) << 8 | u16::from(head[1])).is_multiple_of(31)
+}
+
 fn decode_one(coding: Coding, frames: &[Vec<u8>], limit: usize) -> Result<Vec<Vec<u8>>, CodingError> {
     let sink = Limited { bytes: Vec::new(), left: limit };
     let wrap = |source: io::Error| match source.get_ref().is_some_and(|e| e.is::<OverLimit>()) {
         true => CodingError::TooLarge(limit),
         false => CodingError::Invalid { coding, source },
     };
-    // The zlib header tells RFC 1950 from the bare RFC 1951 stream that some servers send as `deflate`.
-    let zlib = frames.iter().flatten().take(2).copied().collect::<Vec<u8>>();
-    let is_zlib = zlib.len() == 2
-        && zlib[0] & 0x0f == 8
-        && (u16::from(zlib[0]) << 8 | u16::from(zlib[1])).is_multiple_of(31);
+    let is_zlib = is_zlib(frames);
     if coding == Coding::Deflate {
         check_deflate_is_whole(&frames.concat(), is_zlib, limit).map_err(wrap)?;
     }
@@ -346,6 +404,25 @@ mod tests {
             let wire = encode(&[coding], &vec![0; 1 << 20]).unwrap();
             let result = decode_frames(&[coding], [wire.as_slice()].into_iter(), 1000);
             assert!(matches!(result, Err(CodingError::TooLarge(1000))), "{coding:?}: {result:?}");
+        }
+    }
+
+    #[test]
+    fn of_a_body_that_broke_off_all_that_came_is_known() {
+        for coding in ALL {
+            let mut encoder = StreamEncoder::new(&[coding]).unwrap();
+            let first = encoder.push(b"first piece, ").unwrap();
+            let second = encoder.push(b"second piece").unwrap();
+            let pieces = [first.as_ref(), second.as_ref()];
+            let (content, ends) = decode_cut_frames(&[coding], pieces.into_iter(), 1000);
+            assert_eq!(
+                (content.as_slice(), ends),
+                (&b"first piece, second piece"[..], vec![13, 25]),
+                "{coding:?}"
+            );
+            let broken = [first.as_ref(), b"\xff\xff\xff\xff", second.as_ref()];
+            let (content, _) = decode_cut_frames(&[coding], broken.into_iter(), 1000);
+            assert!(content.starts_with(b"first piece, "), "{coding:?}: {content:?}");
         }
     }
 

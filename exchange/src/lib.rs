@@ -8,6 +8,7 @@ mod call;
 mod coding;
 mod fault;
 mod field;
+mod form;
 mod headers;
 mod json;
 mod message;
@@ -18,9 +19,12 @@ mod url;
 
 pub use body::{Body, Content, Frame, Sha256};
 pub use call::{Call, Outcome, Provenance};
-pub use coding::{Coding, CodingError, StreamEncoder, accepts, codings_of, decode_frames, encode};
+pub use coding::{
+    Coding, CodingError, StreamEncoder, accepts, codings_of, decode_cut_frames, decode_frames, encode,
+};
 pub use fault::Fault;
 pub use field::{FieldPath, FieldPathError, Segment};
+pub use form::{boundary_in, is_form};
 pub use headers::{Header, HeaderError, Headers, is_hop_by_hop};
 pub use json::{Escapes, JsonStyle, Layout, Token, Tokens};
 pub use message::{Message, Peer, Piece};

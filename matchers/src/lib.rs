@@ -8,6 +8,7 @@
 //! pure; it reads no clock, no file, no environment variable and no socket.
 
 mod canonical;
+pub mod catalog;
 mod difference;
 mod excerpt;
 mod nearest;
@@ -22,6 +23,7 @@ mod tree;
 mod volatile;
 
 pub use canonical::{Canonical, Key, Slot, canonical};
+pub use catalog::{Catalog, Provider};
 pub use difference::Difference;
 pub use nearest::{NearMiss, nearest};
 pub use pattern::{Pattern, Verdict};

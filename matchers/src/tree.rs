@@ -8,7 +8,7 @@ mod pairs;
 
 use std::borrow::Cow;
 
-use exchange::{Content, Headers, Request, Sha256};
+use exchange::{Content, Headers, Request, Sha256, boundary_in, is_form};
 
 use crate::{
     percent,
@@ -233,32 +233,31 @@ fn body<'a>(request: &'a Request, scope: &Scope<'_>, shapes: Shapes) -> Node<'a>
             return Node::Omitted { size: *size, sha256: *sha256 };
         }
     };
-    let media = request.headers.media_type().unwrap_or_default();
-    structured(request, &media, bytes, scope, shapes).unwrap_or_else(|| opaque(bytes))
+    structured(&request.headers, bytes, scope, shapes).unwrap_or_else(|| opaque(bytes))
 }
 
-fn structured<'a>(
-    request: &'a Request,
-    media: &str,
-    bytes: &'a [u8],
-    scope: &Scope<'_>,
-    shapes: Shapes,
-) -> Option<Node<'a>> {
+/// JSON and forms are told by how they look. Many recorders keep a body without its type, and such a one must be read
+/// as the live one is, whatever that says of itself.
+fn structured<'a>(headers: &Headers, bytes: &'a [u8], scope: &Scope<'_>, shapes: Shapes) -> Option<Node<'a>> {
     if bytes.is_empty() {
         return None;
     }
+    let media = headers.media_type();
     // Before forms: curl calls any body a form, JSON too, unless it is told better.
-    if let Some(node) = json::read(media, bytes, "", scope, shapes) {
+    if let Some(node) = json::read(media.as_deref().unwrap_or(""), bytes, "", scope, shapes) {
         return Some(node);
     }
-    if media == "application/x-www-form-urlencoded" {
-        return Some(pairs::read(std::str::from_utf8(bytes).ok()?, scope, shapes));
-    }
-    if is_multipart(media) {
-        let boundary = request.headers.media_parameter("boundary")?;
+    let boundary = match &media {
+        Some(media) if is_multipart(media) => Some(Cow::Owned(headers.media_parameter("boundary")?)),
+        Some(_) => None,
+        None => boundary_in(bytes).map(Cow::Borrowed),
+    };
+    if let Some(boundary) = boundary {
         return multipart::read(bytes, &boundary, scope, shapes);
     }
-    None
+    // What is called a form and is none is text, so that it equals the same text without a type.
+    let form = std::str::from_utf8(bytes).ok().filter(|_| is_form(bytes))?;
+    Some(pairs::read(form, scope, shapes))
 }
 
 fn opaque(bytes: &[u8]) -> Node<'_> {

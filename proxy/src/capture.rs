@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use exchange::{Body, Content, Frame, Headers, Sha256, StreamKind, codings_of, decode_frames};
+use exchange::{
+    Body, Content, Frame, Headers, Sha256, StreamKind, codings_of, decode_cut_frames, decode_frames,
+};
 use sha2::Digest;
 
 /// A copy in the making. Above its limit it keeps only a count and a hash, so a body of any size passes in flat
@@ -65,10 +67,7 @@ impl Capture {
             return Body { content: Content::Omitted { size: self.size, sha256 }, ..Body::empty() };
         }
         let wire = self.kept.freeze();
-        let codings = match extent {
-            Extent::Whole if !wire.is_empty() => codings_of(headers).unwrap_or_default(),
-            _ => Vec::new(),
-        };
+        let codings = if wire.is_empty() { Vec::new() } else { codings_of(headers).unwrap_or_default() };
         let streamed = is_stream(headers, &self.frames, self.limit);
         let as_sent = || Body {
             frames: if streamed { frames(&self.frames) } else { Vec::new() },
@@ -83,7 +82,12 @@ impl Capture {
             start += len;
             piece
         });
-        match decode_frames(&codings, pieces, self.limit) {
+        let decoded = match extent {
+            Extent::Whole => decode_frames(&codings, pieces, self.limit),
+            // What cannot be read cannot be looked into either, so all that came is taken out of its coding.
+            Extent::Part => Ok(decode_cut_frames(&codings, pieces, self.limit)),
+        };
+        match decoded {
             Ok((content, ends)) => {
                 let frames = if streamed { decoded_frames(&self.frames, &ends) } else { Vec::new() };
                 Body { codings, frames, ..Body::from_bytes(content) }
@@ -177,12 +181,16 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_lies_about_its_coding_or_broke_off_is_kept_as_sent() {
+    fn a_body_that_lies_about_its_coding_is_kept_as_sent_and_one_that_broke_off_as_far_as_it_came() {
         let of = headers(&[("content-encoding", "gzip")]);
         let lie = captured(&[(b"plain", 0)], 999).into_body(&of, Extent::Whole);
         assert_eq!((lie.bytes().unwrap().as_ref(), lie.codings.len()), (b"plain".as_slice(), 0));
-        let part = captured(&[(b"\x1f\x8b", 0)], 999).into_body(&of, Extent::Part);
-        assert_eq!(part.codings.len(), 0);
+        let mut encoder = StreamEncoder::new(&[Coding::Gzip]).unwrap();
+        let first = encoder.push(b"so far").unwrap();
+        let part = captured(&[(&first, 0)], 999).into_body(&of, Extent::Part);
+        assert_eq!((part.bytes().unwrap().as_ref(), part.codings.len()), (b"so far".as_slice(), 1));
+        let nothing = captured(&[(b"\x1f\x8b", 0)], 999).into_body(&of, Extent::Part);
+        assert_eq!((nothing.bytes().unwrap().as_ref(), nothing.codings.len()), (b"".as_slice(), 1));
     }
 
     #[test]

@@ -385,6 +385,15 @@ mod tests {
     }
 
     #[test]
+    fn the_reference_page_names_what_passes_and_nothing_else() {
+        let page = include_str!("../../docs/reference/environment.md");
+        let (_, section) = page.split_once("## What passes\n").unwrap();
+        let (section, _) = section.split_once("A variable may be a secret").unwrap();
+        let named: BTreeSet<&str> = section.split('`').skip(1).step_by(2).collect();
+        assert_eq!(named, ESSENTIAL.iter().chain(PLAIN).copied().collect());
+    }
+
+    #[test]
     fn a_cassette_cannot_put_a_dummy_where_programs_look_for_code() {
         for name in
             ["PATH", "HOME", "LD_PRELOAD", "BASH_ENV", "ENV", "NODE_OPTIONS", "PYTHONSTARTUP", "GIT_ASKPASS"]

@@ -1,8 +1,8 @@
 //! The speed of `wiretape` against what the machine can do at all: a bare hyper and rustls server under the
 //! same load, in the same run. Ratios count; absolute numbers belong to the machine.
 //!
-//! `cargo bench -p wiretape-tests --bench speed [-- PART…]`, with the parts `replay`, `connections`, `first-byte`
-//! and `cassettes`. What is measured and how is written down in `docs/design/performance.md`.
+//! `cargo bench -p wiretape-tests --bench speed [-- PART…]`, with the parts `replay`, `connections`, `first-byte`,
+//! `cassettes` and `scrubbing`. What is measured and how is written down in `docs/design/performance.md`.
 
 mod speed {
     pub(crate) mod bare;
@@ -15,6 +15,7 @@ mod speed {
     pub(crate) mod mitmproxy;
     pub(crate) mod process;
     pub(crate) mod report;
+    pub(crate) mod scrubbing;
     pub(crate) mod statistics;
     pub(crate) mod wiretape;
 }
@@ -29,6 +30,7 @@ use speed::{
     load::{self, Workload},
     mitmproxy::{self, Mitmproxy},
     report::Report,
+    scrubbing,
     wiretape::Wiretape,
 };
 
@@ -73,6 +75,9 @@ fn measure(parts: &Parts<'_>) {
     drop(bare);
     if parts.want("cassettes") {
         cassettes::measure(&runtime, &wiretape, mitmproxy.as_ref(), &mut report);
+    }
+    if parts.want("scrubbing") {
+        scrubbing::measure(&mut report);
     }
     println!("\n{report}");
     println!("measured in {:.0} s", began.elapsed().as_secs_f64());

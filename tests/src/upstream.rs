@@ -32,7 +32,7 @@ use tokio::sync::oneshot;
 
 use self::{authority::Authority, listener::Listeners, routes::Routes};
 pub use self::{
-    fresh::Fresh,
+    fresh::{Fresh, Words},
     seen::{Seen, Wire},
 };
 
@@ -49,10 +49,15 @@ pub struct Upstream {
 impl Upstream {
     /// Starts on free loopback ports.
     pub fn start() -> Self {
+        Self::saying(Words::Fresh)
+    }
+
+    /// The same with a say in what the texts of its answers are.
+    pub fn saying(words: Words) -> Self {
         let folder = TempDir::with_prefix("upstream-").expect("a temporary folder");
         let authority = Authority::new("Upstream Test CA");
         std::fs::write(folder.path().join(CA_FILE), authority.ca_pem()).expect("the CA file is written");
-        let routes = Arc::new(Routes::new(folder.path().join("git")));
+        let routes = Arc::new(Routes::new(folder.path().join("git"), Fresh::with(words)));
 
         let (stop, stopped) = oneshot::channel();
         let (report, ports) = mpsc::channel();

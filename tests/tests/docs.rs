@@ -76,6 +76,23 @@ fn every_relative_link_leads_somewhere() {
 }
 
 #[test]
+fn every_tool_that_people_come_from_has_a_guide_that_is_linked_and_run() {
+    let pages = pages();
+    for tool in ["vcrpy", "ruby-vcr", "nock", "polly", "go-vcr", "wiremock", "mitmproxy", "hoverfly"] {
+        let guide = format!("guides/from-{tool}.md");
+        let page = pages.iter().find(|page| page.name == format!("docs/{guide}"));
+        let page = page.unwrap_or_else(|| panic!("there is no {guide}"));
+        let imports =
+            |block: &Block| block.marker.starts_with("run") && block.text.contains("wiretape import ");
+        assert!(page.blocks.iter().any(imports), "{guide} shows no import that is run");
+        for (index, link) in [("docs/README.md", guide.clone()), ("README.md", format!("docs/{guide}"))] {
+            let index = pages.iter().find(|page| page.name == index).unwrap();
+            assert!(index.links().contains(&link), "{} does not link to {link}", index.name);
+        }
+    }
+}
+
+#[test]
 fn the_command_reference_names_every_flag_and_no_other() {
     let page = Page::read("docs/reference/commands.md");
     let sandbox = Sandbox::new();

@@ -34,9 +34,12 @@ fn a_replayed_program_gets_none_of_200_secrets() {
     );
 }
 
+/// The variable that each secret was planted in.
+type Canaries = Vec<(String, Secret)>;
+
 /// Under names that speak of a credential, under names that nobody knows, and, where the value tells, under names that
 /// pass.
-fn planted() -> (Vec<(String, Secret)>, Vec<(String, String)>) {
+fn planted() -> (Canaries, Vec<(String, String)>) {
     let mut canaries = Vec::new();
     let mut variables = Vec::new();
     let mut plant = |name: String, secret: Secret, around: &dyn Fn(&str) -> String| {

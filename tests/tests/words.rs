@@ -303,6 +303,22 @@ fn a_mistake_in_the_configuration_is_shown_in_its_place() {
             "       ^^^^",
             Some("did you mean `uri`?"),
         ),
+        (
+            "redact: {patterns: {customer: 'CUST-('}}\n",
+            "the pattern is not a regular expression: unclosed group",
+            "1:31",
+            "redact: {patterns: {customer: 'CUST-('}}",
+            "                              ^^^^^^^^",
+            None,
+        ),
+        (
+            "keep: {headers: [x-api-key]}\n",
+            "`x-api-key` names a credential, and can never be kept",
+            "1:18",
+            "keep: {headers: [x-api-key]}",
+            "                 ^^^^^^^^^",
+            Some("remove it: its value is a placeholder on every cassette"),
+        ),
         ("- a\n", "expected wiretape.yaml as a mapping, found a list", "1:1", "- a", "^^^", None),
     ];
     for (text, what, place, line, carets, help) in cases {

@@ -1,8 +1,59 @@
 //! Telling the formats apart by what only they have.
 
+use std::io::Read;
+
 use yaml::{Node, Value};
 
-use super::{Format, text::Text};
+use super::{
+    Format, Refusal, mitmproxy,
+    text::{self, Text},
+};
+
+/// What a file is, told without taking anything of it in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    Recording(Format),
+    /// One of our own.
+    Cassette,
+    /// It cannot be read, so it may be anything.
+    Broken,
+    Other,
+}
+
+/// Tells what a file of this name is.
+pub fn look(name: &str, bytes: &[u8]) -> Look {
+    let Ok(bytes) = text::unpack(bytes) else { return Look::Broken };
+    if mitmproxy::looks_like(&bytes) {
+        return Look::Recording(Format::Mitmproxy);
+    }
+    let text = match Text::of(&bytes, name) {
+        Ok(text) => text,
+        Err(Refusal::Unknown) => return Look::Other,
+        Err(_) => return Look::Broken,
+    };
+    let look_at = |text: &Text| {
+        let document = text.parse(name).ok()?;
+        Some(match is_ours(&document) {
+            true => Look::Cassette,
+            false => format_of(&document).map_or(Look::Other, Look::Recording),
+        })
+    };
+    look_at(&text).or_else(|| look_at(&text.mended()?)).unwrap_or(Look::Broken)
+}
+
+/// Whether a file of any other name is worth reading, by its first bytes: tools name a flow file or a packed one as the
+/// person likes.
+pub fn is_recording_opening(opening: &[u8]) -> bool {
+    if mitmproxy::may_open(opening) {
+        return true;
+    }
+    let mut unpacked = Vec::new();
+    let Some(unpacking) = text::unpacking(opening) else { return false };
+    // The opening is cut somewhere, so its end is an error.
+    let _ = unpacking.take(MARKS_WITHIN as u64).read_to_end(&mut unpacked);
+    let text = String::from_utf8_lossy(&unpacked);
+    has_mark(&text) || PACKED_MARKS.iter().any(|mark| text.contains(mark))
+}
 
 /// Whether a file of this name is worth opening when a folder is looked through.
 pub fn is_recording_name(name: &str) -> bool {
@@ -13,7 +64,17 @@ pub fn is_recording_name(name: &str) -> bool {
 /// Whether a text that cannot be parsed was meant to be a recording.
 pub(super) fn may_be_recording(text: &Text) -> bool {
     let opening: String = text.as_str().chars().take(MARKS_WITHIN).collect();
-    MARKS.iter().any(|mark| opening.contains(mark))
+    has_mark(&opening)
+}
+
+fn has_mark(opening: &str) -> bool {
+    let is_mapping = || {
+        let after = opening.split("\"request\"").skip(1);
+        after
+            .filter_map(|rest| rest.trim_start().strip_prefix(':'))
+            .any(|rest| rest.trim_start().starts_with('{'))
+    };
+    MARKS.iter().any(|mark| opening.contains(mark)) || is_mapping()
 }
 
 pub(super) fn is_ours(document: &Node<'_>) -> bool {
@@ -75,8 +136,10 @@ fn is_mapping(document: &Node<'_>) -> bool {
             .any(|key| request.get(key).is_some())
 }
 
-const ENDINGS: [&str; 10] =
-    [".yaml", ".yml", ".json", ".har", ".yaml.gz", ".yml.gz", ".json.gz", ".zhar", ".mitm", ".flows"];
+const ENDINGS: [&str; 12] = [
+    ".yaml", ".yml", ".json", ".har", ".yaml.gz", ".yml.gz", ".json.gz", ".har.gz", ".zhar", ".mitm",
+    ".flow", ".flows",
+];
 
 const MARKS: [&str; 8] = [
     "http_interactions",
@@ -88,5 +151,8 @@ const MARKS: [&str; 8] = [
     "\"mappings\"",
     "bodyFileName",
 ];
+
+/// What opens a packed recording, too common a word to tell a plain file by.
+const PACKED_MARKS: [&str; 3] = ["\"log\"", "requests:", "\"requests\""];
 
 const MARKS_WITHIN: usize = 4096;

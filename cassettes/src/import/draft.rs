@@ -5,7 +5,7 @@ use std::time::Duration;
 use exchange::Message;
 use yaml::Span;
 
-use super::{read::Field, repair::Stored};
+use super::{read::Field, repair::Stored, scenario::Turn};
 
 /// What a format's reader gathers. Everything it leaves out is absent from the exchange too.
 #[derive(Debug, Clone, Default)]
@@ -28,4 +28,6 @@ pub(super) struct Draft {
     pub(super) after: Duration,
     /// A WebSocket conversation behind a `101`.
     pub(super) messages: Vec<Message>,
+    /// Its place among the stubs of a scenario.
+    pub(super) turn: Option<Turn>,
 }

@@ -29,6 +29,19 @@ pub(super) fn looks_like(bytes: &[u8]) -> bool {
         && bytes.windows(MARK.len()).take(1 << 20).any(|window| window == MARK)
 }
 
+/// Whether a file may be one of flows, by its first bytes: the length of a dictionary, and a key.
+pub(super) fn may_open(opening: &[u8]) -> bool {
+    let after_length = |bytes: &'_ [u8]| {
+        let digits = bytes.iter().take(10).take_while(|b| b.is_ascii_digit()).count();
+        (digits > 0 && bytes.get(digits) == Some(&b':')).then_some(digits + 1)
+    };
+    let Some(inside) = after_length(opening) else { return false };
+    let Some(key) = after_length(&opening[inside..]) else { return false };
+    let name = &opening[inside + key..];
+    let end = name.iter().position(|b| !(b.is_ascii_lowercase() || *b == b'_'));
+    end.is_some_and(|end| end > 0 && matches!(name[end], b';' | b','))
+}
+
 pub(super) fn read(bytes: &[u8], desk: &mut Desk<'_>) -> Result<(), Refusal> {
     let mut reader = Reader::new(bytes);
     let mut start = None;
@@ -98,6 +111,7 @@ fn take(flow: &Flow<'_>, start: &mut Option<f64>, desk: &mut Desk<'_>) -> Result
         response_body: Stored::new(response_body),
         after: between(began, answered),
         messages: messages(flow.item, answered).ok_or_else(|| missing("websocket"))?,
+        turn: None,
     };
     desk.take(draft).map_err(|problem| wrong(problem.message))
 }

@@ -21,13 +21,16 @@ fn take(item: &Node<'_>, desk: &mut Desk<'_>) -> Result<(), Problem> {
     let is_coded = has(&response_headers, "content-encoding");
     let is_binary =
         item.get("responseIsBinary").is_some_and(|flag| flag.as_text() == Some("true")) || is_coded;
+    let request_headers = read::headers(item.get("reqheaders"))?;
+    let sent = optional(item, "body");
+    let hex = if is_half_as_long(sent, &request_headers) { Hex::Always } else { Hex::Never };
     desk.take(Draft {
         span: read::opening(item),
         method: read::text(item, "method", "the recording")?.to_ascii_uppercase(),
         url: format!("{}{}", scope.trim_end_matches('/'), path.text("the path")?),
         url_span: path.span,
-        request_headers: read::headers(item.get("reqheaders"))?,
-        request_body: body(optional(item, "body"), Hex::Never)?,
+        request_body: body(sent, hex)?,
+        request_headers,
         status: read::status(member(item, "status", "the recording")?)?,
         response_headers,
         response_body: body(optional(item, "response"), if is_binary { Hex::Always } else { Hex::Never })?,
@@ -66,6 +69,14 @@ fn joined(chunks: &[Node<'_>]) -> Option<Bytes> {
         all.extend_from_slice(&read::decode_hex(chunk.as_text()?)?);
     }
     Some(all.into())
+}
+
+/// Nothing marks a request body in hexadecimal, but its length on the wire may have been kept.
+fn is_half_as_long(body: Option<&Node<'_>>, headers: &[Field]) -> bool {
+    let length = headers.iter().find(|field| field.name.eq_ignore_ascii_case("content-length"));
+    let length = length.and_then(|field| std::str::from_utf8(&field.value).ok()?.trim().parse().ok());
+    let text = body.and_then(Node::as_text).filter(|text| !text.is_empty());
+    text.zip(length).is_some_and(|(text, length): (&str, usize)| text.len() == length.saturating_mul(2))
 }
 
 fn has(fields: &[Field], name: &str) -> bool {

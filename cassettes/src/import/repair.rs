@@ -4,7 +4,7 @@
 //! cannot be true; which of them is can be told from the bytes.
 
 use bytes::Bytes;
-use exchange::{Body, Coding, Content, Frame, Headers, codings_of, decode_frames};
+use exchange::{Body, Coding, CodingError, Content, Frame, Headers, codings_of, decode_frames};
 
 /// Something that was put right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,6 +27,10 @@ pub enum Repair {
     UrlEscaped,
     /// A JSON body that was kept as structure: how it was laid out is not known.
     LayoutUnknown,
+    /// A redirect of which the archive has no page.
+    RedirectEmptied,
+    /// The URL named a user, or a password too.
+    UserDropped,
     /// An entry that wiretape exported and somebody changed.
     CopyOutdated,
 }
@@ -42,6 +46,10 @@ impl Repair {
             Self::LengthCorrected => "wrong content-length headers are corrected",
             Self::TransferEncodingDropped => "transfer-encoding headers of whole bodies are dropped",
             Self::UrlEscaped => "URLs had characters that must be escaped",
+            Self::RedirectEmptied => {
+                "redirects had a page that the archive has not kept, and are played without"
+            }
+            Self::UserDropped => "URLs held a user name, which no client sends there; it is dropped",
             Self::CopyOutdated => {
                 "entries were changed since wiretape exported them, and are read as they are"
             }
@@ -85,8 +93,20 @@ impl Stored {
     }
 }
 
-/// The body that was on the wire, and what had to be put right for it.
-pub(super) fn body(stored: Stored, headers: &Headers, note: &mut dyn FnMut(Repair)) -> Body {
+/// The body unpacks to more than it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooLarge;
+
+/// The body that was on the wire, of `limit` bytes at most, and what had to be put right for it.
+pub(super) fn body(
+    stored: Stored,
+    headers: &Headers,
+    limit: usize,
+    note: &mut dyn FnMut(Repair),
+) -> Result<Body, TooLarge> {
+    if stored.bytes.len() > limit {
+        return Err(TooLarge);
+    }
     let Stored { bytes, state, frames } = stored;
     if state == State::Structure && !bytes.is_empty() {
         note(Repair::LayoutUnknown);
@@ -96,33 +116,38 @@ pub(super) fn body(stored: Stored, headers: &Headers, note: &mut dyn FnMut(Repai
         if is_unpacked_archive(&bytes, headers) {
             note(Repair::ArchiveUnpacked);
         }
-        return Body { content: Content::Bytes(bytes), codings: Vec::new(), frames };
+        return Ok(Body { content: Content::Bytes(bytes), codings: Vec::new(), frames });
     }
     if state == State::Unknown && !is_text(&bytes) {
-        if let Some((content, ends, undone)) = undo(&claimed, &bytes, &frames) {
+        if let Some((content, ends, undone)) = undo(&claimed, &bytes, &frames, limit)? {
             if undone < claimed.len() {
                 note(Repair::CodingPartlyUndone);
             }
             let frames = decoded_frames(&frames, &ends);
-            return Body { content: Content::Bytes(content.into()), codings: claimed, frames };
+            return Ok(Body { content: Content::Bytes(content.into()), codings: claimed, frames });
         }
         if has_mark(&bytes, &claimed) {
             note(Repair::Damaged);
-            return Body { content: Content::Bytes(bytes), codings: Vec::new(), frames };
+            return Ok(Body { content: Content::Bytes(bytes), codings: Vec::new(), frames });
         }
     }
     if is_unpacked_archive(&bytes, headers) {
         note(Repair::ArchiveUnpacked);
     }
     note(Repair::CodingRestored);
-    Body { content: Content::Bytes(bytes), codings: claimed, frames }
+    Ok(Body { content: Content::Bytes(bytes), codings: claimed, frames })
 }
 
 /// The content, where each stored frame ended in it, and how many codings there were to undo.
 type Undone = (Vec<u8>, Vec<usize>, usize);
 
 /// Undoes as many of the codings as are still on. The last named was put on last, so it is the first to be gone.
-fn undo(claimed: &[Coding], bytes: &[u8], frames: &[Frame]) -> Option<Undone> {
+fn undo(
+    claimed: &[Coding],
+    bytes: &[u8],
+    frames: &[Frame],
+    limit: usize,
+) -> Result<Option<Undone>, TooLarge> {
     let cut: Vec<&[u8]> = match frames.is_empty() {
         true => vec![bytes],
         false => {
@@ -130,11 +155,14 @@ fn undo(claimed: &[Coding], bytes: &[u8], frames: &[Frame]) -> Option<Undone> {
             frames.iter().map(|frame| rest.split_off(..frame.len.min(rest.len())).unwrap_or(&[])).collect()
         }
     };
-    (1..=claimed.len()).rev().find_map(|count| {
-        let (content, ends) =
-            decode_frames(&claimed[..count], cut.iter().copied(), super::MOST_BYTES).ok()?;
-        Some((content, ends, count))
-    })
+    for count in (1..=claimed.len()).rev() {
+        match decode_frames(&claimed[..count], cut.iter().copied(), limit) {
+            Ok((content, ends)) => return Ok(Some((content, ends, count))),
+            Err(CodingError::TooLarge(_)) => return Err(TooLarge),
+            Err(CodingError::Invalid { .. }) => {}
+        }
+    }
+    Ok(None)
 }
 
 fn decoded_frames(frames: &[Frame], ends: &[usize]) -> Vec<Frame> {
@@ -167,4 +195,21 @@ fn is_unpacked_archive(bytes: &[u8], headers: &Headers) -> bool {
         .media_type()
         .is_some_and(|media| matches!(media.as_str(), "application/gzip" | "application/x-gzip"));
     is_gzip_file && !bytes.is_empty() && !bytes.starts_with(&[0x1f, 0x8b])
+}
+
+#[cfg(test)]
+mod tests {
+    use exchange::{Header, encode};
+
+    use super::*;
+
+    #[test]
+    fn what_a_body_unpacks_to_is_bounded() {
+        let mut headers = Headers::new();
+        headers.push(Header::new("content-encoding", "gzip").expect("it is a header"));
+        let stored = || Stored::new(encode(&[Coding::Gzip], &[0; 1000]).expect("memory takes it"));
+        assert_eq!(body(stored(), &headers, 999, &mut |_| ()), Err(TooLarge));
+        assert_eq!(body(stored(), &headers, 1000, &mut |_| ()).map(|body| body.len()), Ok(1000));
+        assert_eq!(body(Stored::new(vec![0; 1000]), &Headers::new(), 999, &mut |_| ()), Err(TooLarge));
+    }
 }

@@ -21,18 +21,23 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<std::borrow::Cow<'_, [u8]>, Refusal
     if bytes.len() > MOST_BYTES {
         return Err(too_large());
     }
-    let unpacked = match bytes {
-        [0x1f, 0x8b, ..] => read_to_limit(flate2::read::MultiGzDecoder::new(bytes)),
-        // The header of zlib, whose two bytes are a multiple of 31 and never the start of a text of ours.
-        [0x78, second @ (0x01 | 0x5e | 0x9c | 0xda), ..] if (0x7800 + u16::from(*second)) % 31 == 0 => {
-            read_to_limit(flate2::read::ZlibDecoder::new(bytes))
-        }
-        _ => return Ok(bytes.into()),
-    };
-    match unpacked {
+    let Some(unpacking) = unpacking(bytes) else { return Ok(bytes.into()) };
+    match read_to_limit(unpacking) {
         Ok(unpacked) if unpacked.len() > MOST_BYTES => Err(too_large()),
         Ok(unpacked) => Ok(unpacked.into()),
         Err(error) => Err(Refusal::whole(format!("the compressed file cannot be unpacked: {error}"))),
+    }
+}
+
+/// A reader of what is in a coat, if there is one.
+pub(super) fn unpacking(bytes: &[u8]) -> Option<Box<dyn Read + '_>> {
+    match bytes {
+        [0x1f, 0x8b, ..] => Some(Box::new(flate2::read::MultiGzDecoder::new(bytes))),
+        // The header of zlib, whose two bytes are a multiple of 31 and never the start of a text of ours.
+        [0x78, second @ (0x01 | 0x5e | 0x9c | 0xda), ..] if (0x7800 + u16::from(*second)) % 31 == 0 => {
+            Some(Box::new(flate2::read::ZlibDecoder::new(bytes)))
+        }
+        _ => None,
     }
 }
 

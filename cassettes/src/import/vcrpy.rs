@@ -43,8 +43,7 @@ pub(super) fn read(document: &Node<'_>, desk: &mut Desk<'_>) -> Result<(), Probl
         let response = member(interaction, "response", "the interaction")?;
         let of_ours = interaction.get("wiretape");
         if let Some(exchange) = wiretape::restore(of_ours, interaction, &projection, desk)? {
-            desk.take_whole(exchange);
-            return Ok(());
+            return desk.take_whole(exchange, read::opening(interaction));
         }
         take(interaction, request, response, desk)
     })

@@ -15,15 +15,13 @@ use super::{
     draft::Draft,
     read::{self, Field, Numbers, member, optional},
     repair::Stored,
+    scenario::Turn,
 };
 
 pub(super) fn read(document: &Node<'_>, beside: Beside<'_>, desk: &mut Desk<'_>) -> Result<(), Problem> {
     match document.get("mappings") {
         Some(list) => {
-            let mut mappings: Vec<&Node<'_>> = list.sequence("the mappings")?.iter().collect();
-            // The states of a scenario are numbered behind its name, and the first is `Started`.
-            mappings.sort_by_key(|mapping| state(mapping));
-            mappings.into_iter().try_for_each(|mapping| take(mapping, beside, desk))
+            list.sequence("the mappings")?.iter().try_for_each(|mapping| take(mapping, beside, desk))
         }
         None => take(document, beside, desk),
     }
@@ -49,6 +47,10 @@ fn take(mapping: &Node<'_>, beside: Beside<'_>, desk: &mut Desk<'_>) -> Result<(
     {
         desk.compare_as(Policy { compare: Compare::Uri, on_repeat: OnRepeat::Last, ..Policy::default() });
     }
+    let Some(response_body) = response_body(response, beside)? else {
+        desk.skip(here, "its body is described in a way that wiretape does not read");
+        return Ok(());
+    };
     let delay = optional(response, "fixedDelayMilliseconds").and_then(read::milliseconds);
     desk.take(Draft {
         span: here,
@@ -63,8 +65,9 @@ fn take(mapping: &Node<'_>, beside: Beside<'_>, desk: &mut Desk<'_>) -> Result<(
         status: optional(response, "status").map_or(Ok(200), read::status)?,
         reason: optional(response, "statusMessage").and_then(Node::as_text).map(str::to_owned),
         response_headers: read::headers(response.get("headers"))?,
-        response_body: response_body(response, beside)?,
+        response_body,
         after: delay.unwrap_or(Duration::ZERO),
+        turn: turn(mapping),
         ..Draft::default()
     })
 }
@@ -198,24 +201,46 @@ fn made_up(response: &Node<'_>) -> Option<String> {
         .then(|| "its response is a template, and no recording".to_owned())
 }
 
-fn response_body(response: &Node<'_>, beside: Beside<'_>) -> Result<Stored, Problem> {
+/// `None`: it is told in words that we do not know.
+fn response_body(response: &Node<'_>, beside: Beside<'_>) -> Result<Option<Stored>, Problem> {
     if let Some(name) = optional(response, "bodyFileName") {
-        return Ok(Stored::new(beside::fetch(name, beside)?));
+        return Ok(Some(Stored::new(beside::fetch(name, beside)?)));
     }
-    if let Some(text) = optional(response, "body") {
-        return Ok(Stored::new(read::bytes(text, "the body")?));
+    if let Some(body) = optional(response, "body") {
+        return match &body.value {
+            Value::Mapping(_) => entity(body, beside),
+            _ => Ok(Some(Stored::new(read::bytes(body, "the body")?))),
+        };
     }
     if let Some(packed) = optional(response, "base64Body") {
-        return Ok(Stored::new(read::base64(packed)?));
+        return Ok(Some(Stored::new(read::base64(packed)?)));
     }
-    Ok(match response.get("jsonBody") {
+    Ok(Some(match response.get("jsonBody") {
         Some(json) => Stored::structure(read::json_bytes(json, Numbers::Json)),
         None => Stored::default(),
-    })
+    }))
 }
 
-/// How far its scenario must have come before a mapping answers.
-fn state(mapping: &Node<'_>) -> u32 {
-    let state = optional(mapping, "requiredScenarioState").and_then(Node::as_text);
-    state.and_then(|state| state.rsplit('-').next()?.parse().ok()).unwrap_or(0)
+/// A body as WireMock 4 describes it: with its data, or the file that holds them.
+fn entity(body: &Node<'_>, beside: Beside<'_>) -> Result<Option<Stored>, Problem> {
+    if let Some(name) = optional(body, "filePath") {
+        return Ok(Some(Stored::new(beside::fetch(name, beside)?)));
+    }
+    if let Some(packed) = optional(body, "base64Data") {
+        return Ok(Some(Stored::new(read::base64(packed)?)));
+    }
+    let Some(data) = optional(body, "data") else { return Ok(None) };
+    Ok(Some(match &data.value {
+        Value::Scalar(_) => Stored::new(read::bytes(data, "the data")?),
+        _ => Stored::structure(read::json_bytes(data, Numbers::Json)),
+    }))
+}
+
+fn turn(mapping: &Node<'_>) -> Option<Turn> {
+    let text = |key: &str| optional(mapping, key).and_then(Node::as_text).map(str::to_owned);
+    Some(Turn {
+        scenario: text("scenarioName")?,
+        requires: text("requiredScenarioState"),
+        becomes: text("newScenarioState"),
+    })
 }

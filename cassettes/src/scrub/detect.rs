@@ -1,6 +1,6 @@
 //! What of a text is secret: tokens by their shape, values that are known, credentials in URLs; in whatever encoding.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use exchange::Segment;
 
@@ -12,6 +12,7 @@ use super::{
     rules::Rules,
     secrets::Secrets,
     shapes,
+    sieve::Sieve,
 };
 use crate::{
     edits::{Edit, apply},
@@ -20,13 +21,33 @@ use crate::{
 
 /// Looks for secrets and names them.
 pub(super) struct Detector<'s> {
-    pub(super) secrets: &'s mut Secrets,
-    pub(super) rules: &'s Rules,
+    secrets: &'s mut Secrets,
+    rules: &'s Rules,
+    /// Of the body that is being looked into.
+    sieve: Option<Sieve<'s>>,
+    /// Whether the project has rules of its own.
+    has_rules: bool,
+    /// What the names of the body say; few of them are different.
+    says: HashMap<u64, (String, Says)>,
 }
 
-impl Detector<'_> {
+impl<'s> Detector<'s> {
+    pub(super) fn new(secrets: &'s mut Secrets, rules: &'s Rules) -> Self {
+        Self { secrets, rules, sieve: None, has_rules: !rules.is_empty(), says: HashMap::new() }
+    }
+
+    /// For the values of one body.
+    pub(super) fn of_body(secrets: &'s mut Secrets, rules: &'s Rules, body: &'s [u8]) -> Self {
+        // A project's own patterns may hit anywhere.
+        let sieve = rules.patterns().is_empty().then(|| Sieve::of(body, &secrets.learned));
+        Self { sieve, ..Self::new(secrets, rules) }
+    }
+
     /// The changes to a value of a body.
     pub(super) fn in_leaf(&mut self, leaf: &Leaf<'_>) -> Vec<Edit<'static>> {
+        if leaf.form == Form::Key && leaf.text.len() < SHORTEST {
+            return Vec::new();
+        }
         let named = match leaf.form {
             Form::String => self.by_name(leaf),
             Form::Number => return self.number(leaf),
@@ -34,8 +55,33 @@ impl Detector<'_> {
         };
         match named {
             Some(edit) => vec![edit],
+            None if self
+                .sieve
+                .as_ref()
+                .is_some_and(|sieve| sieve.lets_pass(leaf.text, &self.secrets.learned)) =>
+            {
+                Vec::new()
+            }
             None => self.in_text(leaf.text, leaf.form),
         }
+    }
+
+    fn says(&mut self, name: &str, in_grant: bool) -> Says {
+        if in_grant {
+            return keys::says(name, in_grant);
+        }
+        // Asked for every value there is, so the map is keyed by a hash that costs little.
+        let key = name
+            .bytes()
+            .fold(name.len() as u64, |hash, b| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+        if let Some((known, says)) = self.says.get(&key)
+            && known == name
+        {
+            return *says;
+        }
+        let says = keys::says(name, in_grant);
+        self.says.insert(key, (name.to_owned(), says));
+        says
     }
 
     /// The changes to a text that has no name.
@@ -52,7 +98,7 @@ impl Detector<'_> {
         if keeps {
             return None;
         }
-        let is_secret = match keys::says(name, leaf.in_grant) {
+        let is_secret = match self.says(name, leaf.in_grant) {
             Says::Surely => !keys::is_stand_in(leaf.text),
             Says::Maybe => keys::is_random(leaf.text) && !keys::is_stand_in(leaf.text),
             Says::Nothing => false,
@@ -64,7 +110,7 @@ impl Detector<'_> {
     fn number(&mut self, leaf: &Leaf<'_>) -> Vec<Edit<'static>> {
         let Some(name) = leaf.name().filter(|_| leaf.text != b"0") else { return Vec::new() };
         let (redacts, keeps) = self.rules_of(leaf);
-        let is_named = leaf.text.len() >= 4 && keys::says(name, leaf.in_grant) == Says::Surely;
+        let is_named = leaf.text.len() >= 4 && self.says(name, leaf.in_grant) == Says::Surely;
         let is_secret = redacts || (is_named && !keeps);
         match is_secret {
             true => vec![Edit::new(0..leaf.text.len(), b"0".to_vec())],
@@ -74,7 +120,7 @@ impl Detector<'_> {
 
     /// Whether the project's own rules redact or keep the value.
     fn rules_of(&self, leaf: &Leaf<'_>) -> (bool, bool) {
-        if self.rules.is_empty() {
+        if !self.has_rules {
             return (false, false);
         }
         let name = leaf.name().unwrap_or_default();
@@ -114,7 +160,11 @@ impl Detector<'_> {
             }
             if !is_binary {
                 edits.extend(self.decoded(text, depth));
-                edits.extend(encoded::in_base64(text, &mut |content| self.inside(content, depth + 1)));
+                let learned = self.secrets.learned.clone();
+                let may_matter = |content: &[u8]| learned.may_matter_in(content);
+                edits.extend(encoded::in_base64(text, &may_matter, &mut |content| {
+                    self.inside(content, depth + 1)
+                }));
             }
         }
         if edits.is_empty() {

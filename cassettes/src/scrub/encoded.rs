@@ -18,21 +18,44 @@ use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use crate::edits::Edit;
 
 /// Changes every run of base64 in a text whose content `change` wants changed.
-pub(super) fn in_base64(text: &[u8], change: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> Vec<Edit<'static>> {
+/// Content in which `may_matter` sees nothing is passed over.
+pub(super) fn in_base64(
+    text: &[u8],
+    may_matter: &dyn Fn(&[u8]) -> bool,
+    change: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>,
+) -> Vec<Edit<'static>> {
     let mut edits = Vec::new();
-    for span in runs(text) {
+    each_run(text, &mut |span| {
         let run = &text[span.clone()];
-        let Some((content, spelling)) = decoded(run) else { continue };
-        if let Some(new) = change(&content) {
+        if let Some((content, spelling)) = decoded(run).filter(|(content, _)| may_matter(content))
+            && let Some(new) = change(&content)
+        {
             edits.push(Edit::new(span, spelling.encode(&new).into_bytes()));
         }
-    }
+    });
     edits
 }
 
 /// What is coded in either alphabet, with padding or without.
 pub(super) fn decoded_base64(text: &[u8]) -> Option<Vec<u8>> {
     decoded(text).map(|(content, _)| content)
+}
+
+/// Whether a run is base64 of something that `may_matter`.
+pub(super) fn may_matter(run: &[u8], may_matter: &dyn Fn(&[u8]) -> bool) -> bool {
+    decoded(run).is_some_and(|(content, _)| may_matter(&content))
+}
+
+/// Whether a content is, or holds, a text that is long enough for a token; most runs are words and ids, and hold none.
+pub(super) fn may_hold_text(content: &[u8]) -> bool {
+    if has_mark(content) {
+        return true;
+    }
+    let mut printable = 0;
+    content.iter().any(|b| {
+        printable = if matches!(b, b' '..=b'~' | b'\n' | b'\r' | b'\t') { printable + 1 } else { 0 };
+        printable >= SHORTEST_TEXT
+    })
 }
 
 /// The content of a gzip or zstd file with the change that `change` wants.
@@ -108,46 +131,45 @@ impl Spelling {
     }
 }
 
-/// Runs that may be base64, with the line breaks that wrap it.
-fn runs(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
+/// Visits runs that may be base64, with the line breaks that wrap it.
+pub(super) fn each_run(text: &[u8], visit: &mut dyn FnMut(Range<usize>)) {
     let mut at = 0;
-    std::iter::from_fn(move || {
+    while at < text.len() {
+        // Steps over what cannot be a run: one has a character of base64 at every place of this length.
+        if at + SHORTEST > text.len() {
+            return;
+        }
+        if let Some(last) = text[at..at + SHORTEST].iter().rposition(|b| !is_base64(*b)) {
+            at += last + 1;
+            continue;
+        }
+        let start = at;
+        let mut end = at;
+        let mut line = start;
         while at < text.len() {
-            if !is_base64(text[at]) {
+            if is_base64(text[at]) {
                 at += 1;
+                end = at;
                 continue;
             }
-            let start = at;
-            let mut end = at;
-            let mut line = start;
-            while at < text.len() {
-                if is_base64(text[at]) {
-                    at += 1;
-                    end = at;
-                    continue;
-                }
-                let breaks = text[at..].iter().take(2).take_while(|b| matches!(b, b'\r' | b'\n')).count();
-                // Only long lines are wrapped; elsewhere the next line is another value.
-                if breaks > 0
-                    && at - line >= SHORTEST_LINE
-                    && text.get(at + breaks).is_some_and(|b| is_base64(*b))
-                {
-                    at += breaks;
-                    line = at;
-                    continue;
-                }
-                break;
+            let breaks = text[at..].iter().take(2).take_while(|b| matches!(b, b'\r' | b'\n')).count();
+            // Only long lines are wrapped; elsewhere the next line is another value.
+            if breaks > 0
+                && at - line >= SHORTEST_LINE
+                && text.get(at + breaks).is_some_and(|b| is_base64(*b))
+            {
+                at += breaks;
+                line = at;
+                continue;
             }
-            while at < text.len() && text[at] == b'=' && at - end < 2 {
-                at += 1;
-            }
-            if end - start >= SHORTEST {
-                return Some(start..at.max(end));
-            }
-            at = at.max(end).max(start + 1);
+            break;
         }
-        None
-    })
+        while at < text.len() && text[at] == b'=' && at - end < 2 {
+            at += 1;
+        }
+        visit(start..at.max(end));
+        at = at.max(end).max(start + 1);
+    }
 }
 
 fn decoded(run: &[u8]) -> Option<(Vec<u8>, Spelling)> {
@@ -165,8 +187,20 @@ fn decoded(run: &[u8]) -> Option<(Vec<u8>, Spelling)> {
 }
 
 fn is_base64(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'-' | b'_')
+    BASE64[usize::from(b)]
 }
+
+/// Asked of every byte.
+static BASE64: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut b = 0;
+    while b < 256 {
+        let byte = b as u8;
+        table[b] = byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+        b += 1;
+    }
+    table
+};
 
 const ANY: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
@@ -177,6 +211,8 @@ const ANY_URL_SAFE: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::URL_
 /// Fewer characters hold no secret.
 const SHORTEST: usize = 16;
 const SHORTEST_LINE: usize = 56;
+/// No token is shorter.
+const SHORTEST_TEXT: usize = 16;
 /// What a small file may unpack to.
 const MOST: u64 = 64 << 20;
 
@@ -186,7 +222,7 @@ mod tests {
     use crate::edits::apply;
 
     fn changed(text: &str) -> String {
-        let edits = in_base64(text.as_bytes(), &mut |content| {
+        let edits = in_base64(text.as_bytes(), &|_| true, &mut |content| {
             let text = std::str::from_utf8(content).ok()?;
             text.contains("secret").then(|| text.replace("secret", "X").into_bytes())
         });

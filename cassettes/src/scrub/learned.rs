@@ -3,20 +3,27 @@
 
 use std::{borrow::Cow, collections::HashMap, ops::Range, sync::Arc};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use base64::{
     Engine,
     engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
 };
+
+use super::{encoded, grams::Grams};
 
 /// Cheap to clone: what is known is shared until one of the two learns more.
 #[derive(Clone, Default)]
 pub(super) struct Learned {
     values: Arc<Vec<Value>>,
     places: Arc<HashMap<Vec<u8>, usize>>,
-    /// Most of the values, and the latest few: so that learning one more does not build all of it anew.
-    settled: Searcher,
-    recent: Searcher,
+    /// The spellings of all of them.
+    forms: Arc<Forms>,
+}
+
+#[derive(Clone, Default)]
+struct Forms {
+    grams: Grams,
+    /// Whose spelling each is.
+    owners: Vec<usize>,
 }
 
 pub(super) struct Value {
@@ -34,13 +41,6 @@ pub(super) struct Hit {
     pub(super) value: usize,
 }
 
-#[derive(Clone, Default)]
-struct Searcher {
-    /// Values up to here.
-    to: usize,
-    automaton: Option<Arc<(AhoCorasick, Vec<usize>)>>,
-}
-
 impl Learned {
     /// Whether it was not known before.
     pub(super) fn learn(&mut self, bytes: &[u8], kind: Cow<'static, str>) -> bool {
@@ -55,11 +55,10 @@ impl Learned {
         Arc::make_mut(&mut self.places).insert(bytes.to_vec(), place);
         let is_plain_word = bytes.len() < 16 && !bytes.iter().any(u8::is_ascii_digit);
         Arc::make_mut(&mut self.values).push(Value { bytes: bytes.to_vec(), kind, is_plain_word });
-        if self.values.len() - self.settled.to > RECENT {
-            self.settled = Searcher::of(&self.values, 0);
-            self.recent = Searcher { to: self.settled.to, automaton: None };
-        } else {
-            self.recent = Searcher::of(&self.values, self.settled.to);
+        let forms = Arc::make_mut(&mut self.forms);
+        for form in forms_of(bytes) {
+            forms.grams.add(form);
+            forms.owners.push(place);
         }
         true
     }
@@ -85,21 +84,18 @@ impl Learned {
         &self.values[count.min(self.values.len())..]
     }
 
+    /// Whether what was decoded can hold a token, or holds a value.
+    pub(super) fn may_matter_in(&self, content: &[u8]) -> bool {
+        encoded::may_hold_text(content) || !self.hits(content).is_empty()
+    }
+
     pub(super) fn hits(&self, text: &[u8]) -> Vec<Hit> {
-        let mut hits = Vec::new();
-        for searcher in [&self.settled, &self.recent] {
-            let Some(found) = &searcher.automaton else { continue };
-            let (automaton, owners) = &**found;
-            for hit in automaton.find_iter(text) {
-                let value = owners[hit.pattern().as_usize()];
-                if !self.values[value].is_plain_word
-                    || crate::rebind::stands_alone(text, hit.start(), hit.len())
-                {
-                    hits.push(Hit { span: hit.range(), value });
-                }
-            }
-        }
-        hits
+        let counts = |span: &Range<usize>, value: usize| {
+            !self.values[value].is_plain_word || crate::rebind::stands_alone(text, span.start, span.len())
+        };
+        let found = self.forms.grams.find(text).into_iter();
+        let found = found.map(|(span, form)| Hit { value: self.forms.owners[form], span });
+        found.filter(|hit| counts(&hit.span, hit.value)).collect()
     }
 
     /// A value of which only the beginning and the end are shown, as providers echo a wrong key: `sk-abc***wxyz`.
@@ -110,7 +106,12 @@ impl Learned {
         let mut hits = Vec::new();
         let is_mask = |b: &u8| matches!(b, b'*' | b'.') || *b >= 0x80;
         let mut from = 0;
-        while let Some(at) = next_mask(&text[from..]).map(|at| from + at) {
+        let mut masks: Vec<usize> = masks(text).collect();
+        masks.sort_unstable();
+        for at in masks {
+            if at < from {
+                continue;
+            }
             let end = at + text[at..].iter().take_while(|b| is_mask(b)).count();
             let holds = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
             let before = text[..at].iter().rev().take(MOST_SHOWN).take_while(holds).count();
@@ -142,28 +143,8 @@ impl Clone for Value {
     }
 }
 
-impl Searcher {
-    fn of(values: &[Value], from: usize) -> Self {
-        let mut needles = Vec::new();
-        let mut owners = Vec::new();
-        for (place, value) in values.iter().enumerate().skip(from) {
-            for needle in forms(&value.bytes) {
-                needles.push(needle);
-                owners.push(place);
-            }
-        }
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .build(&needles)
-            .ok()
-            .map(|automaton| Arc::new((automaton, owners)));
-        Self { to: values.len(), automaton }
-    }
-}
-
 /// The spellings that are searched for. Escapes of every kind are taken off beforehand.
-fn forms(value: &[u8]) -> Vec<Vec<u8>> {
+fn forms_of(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec()];
     let hex: String = value.iter().map(|b| format!("{b:02x}")).collect();
     forms.push(hex.to_ascii_uppercase().into_bytes());
@@ -185,9 +166,13 @@ fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     forms
 }
 
-fn next_mask(text: &[u8]) -> Option<usize> {
-    let marks = [b"***".as_slice(), b"...", "…".as_bytes(), "•••".as_bytes()];
-    marks.iter().filter_map(|mark| memchr::memmem::find(text, mark)).min()
+/// Where a part of a value may have been left out.
+pub(super) fn masks(text: &[u8]) -> impl Iterator<Item = usize> {
+    let stars = memchr::memmem::find_iter(text, b"***");
+    let dots = memchr::memmem::find_iter(text, b"...");
+    let signs = memchr::memchr_iter(0xe2, text)
+        .filter(|at| text[*at..].starts_with("…".as_bytes()) || text[*at..].starts_with("•••".as_bytes()));
+    stars.chain(dots).chain(signs)
 }
 
 /// Words that are somebody's password, and everybody's word.
@@ -218,9 +203,8 @@ const COMMON: &[&str] = &[
 ];
 
 /// Shorter values are too likely to be a part of something else.
-pub(super) const SHORTEST: usize = 8;
+pub(super) const SHORTEST: usize = Grams::SHORTEST;
 const LONGEST: usize = 64 * 1024;
-const RECENT: usize = 32;
 /// So much of a key is shown beside a mask at the most.
 const MOST_SHOWN: usize = 24;
 

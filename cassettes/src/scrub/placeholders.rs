@@ -32,7 +32,7 @@ pub(crate) fn edits(text: &[u8], new: &mut dyn FnMut(&str) -> Option<String>) ->
         return vec![Edit::new(0..text.len(), all)];
     }
     let mut found = as_they_stand(text, new);
-    found.extend(encoded::in_base64(text, &mut |content| inside(content, new)));
+    found.extend(encoded::in_base64(text, &may_be_in, &mut |content| inside(content, new)));
     settle(found)
 }
 

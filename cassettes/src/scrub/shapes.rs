@@ -8,8 +8,7 @@ mod table;
 
 use std::{ops::Range, sync::LazyLock};
 
-use aho_corasick::{AhoCorasick, MatchKind};
-
+use super::grams::Marks;
 use table::{SHAPES, Shape, Tail};
 
 /// A token in a text.
@@ -22,9 +21,9 @@ pub(super) struct Token {
 /// Every token in a text, in order; none overlaps another.
 pub(super) fn tokens_in(text: &[u8]) -> Vec<Token> {
     let mut found: Vec<Token> = Vec::new();
-    for mark in MARKS.find_iter(text) {
-        let shape = &SHAPES[mark.pattern().as_usize()];
-        if let Some(span) = shape.span(text, mark.range())
+    for (mark, number) in MARKS.find(text) {
+        let shape = &SHAPES[number];
+        if let Some(span) = shape.span(text, mark)
             && found.last().is_none_or(|last| last.span.end <= span.start)
         {
             found.push(Token { span, kind: shape.kind });
@@ -109,12 +108,7 @@ fn is_word_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')
 }
 
-static MARKS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    AhoCorasick::builder()
-        .match_kind(MatchKind::LeftmostLongest)
-        .build(SHAPES.iter().map(|shape| shape.mark))
-        .expect("a hundred short marks make an automaton")
-});
+static MARKS: LazyLock<Marks> = LazyLock::new(|| Marks::new(SHAPES.iter().map(|shape| shape.mark)));
 
 #[cfg(test)]
 pub(super) mod tests;

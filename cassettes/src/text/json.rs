@@ -1,8 +1,9 @@
 //! JSON documents: their strings, keys and numbers.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::LazyLock};
 
 use exchange::{Token, Tokens};
+use memchr::memmem::Finder;
 
 use super::{
     Find, Form, Leaf, Step, settle,
@@ -31,14 +32,35 @@ fn without_guard(text: &[u8]) -> &[u8] {
 
 /// The changes to a document. One that does not go on as JSON is looked at as a text too.
 pub(super) fn look<'a>(text: &'a [u8], path: &mut Vec<Step<'a>>, find: &mut Find<'_>) -> Vec<Edit<'static>> {
+    look_below(text, path, find, &mut |_| {})
+}
+
+/// The same for a whole document, whose values are told to somebody else too.
+pub(super) fn look_and_tell<'a>(
+    text: &'a [u8],
+    find: &mut Find<'_>,
+    tell: &mut dyn FnMut(&Value<'a, '_>),
+) -> Vec<Edit<'static>> {
+    look_below(text, &mut Vec::new(), find, tell)
+}
+
+fn look_below<'a>(
+    text: &'a [u8],
+    path: &mut Vec<Step<'a>>,
+    find: &mut Find<'_>,
+    tell: &mut dyn FnMut(&Value<'a, '_>),
+) -> Vec<Edit<'static>> {
     let guard = text.len() - without_guard(text).len();
     if guard > 0 {
-        let edits = look(&text[guard..], path, find).into_iter();
+        let edits = look_below(&text[guard..], path, find, tell).into_iter();
         return edits.map(|e| Edit { span: e.span.start + guard..e.span.end + guard, new: e.new }).collect();
     }
-    let in_grant = memchr::memmem::find(text, b"grant_type").is_some();
+    let in_grant = GRANT.find(text).is_some();
     let mut edits = Vec::new();
-    let is_whole = values(text, path, &mut |value| edits.extend(in_value(&value, in_grant, find)));
+    let is_whole = values(text, path, &mut |value| {
+        tell(&value);
+        edits.extend(in_value(&value, in_grant, find));
+    });
     if !is_whole {
         let form = if std::str::from_utf8(text).is_ok() { Form::Text } else { Form::Binary };
         edits.extend(find(&Leaf { text, form, path, in_grant: false }));
@@ -46,6 +68,8 @@ pub(super) fn look<'a>(text: &'a [u8], path: &mut Vec<Step<'a>>, find: &mut Find
     }
     edits
 }
+
+static GRANT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("grant_type"));
 
 /// Visits every key, string and number. Whether all of it was one JSON value.
 pub(super) fn values<'a>(

@@ -78,8 +78,18 @@ pub(crate) fn in_messages(messages: &[Message], find: &mut Find<'_>) -> Vec<Vec<
 /// Texts under one path, in the order in which their pieces came.
 #[derive(Default)]
 struct Stream<'a> {
-    threads: HashMap<String, Vec<View<'a>>>,
-    order: Vec<String>,
+    places: HashMap<u64, usize>,
+    threads: Vec<Thread<'a>>,
+    /// The strings of the event at hand.
+    strings: Vec<(u64, Cow<'a, str>, View<'a>)>,
+}
+
+struct Thread<'a> {
+    /// The name of the member whose text it is.
+    name: Cow<'a, str>,
+    pieces: Vec<View<'a>>,
+    /// What every event repeats, such as the model's name, does not run on.
+    varies: bool,
 }
 
 impl<'a> Stream<'a> {
@@ -95,38 +105,44 @@ impl<'a> Stream<'a> {
         let text = &content[span.clone()];
         if !json::is_bracketed(text) {
             edits.extend(shifted(in_text(text, &mut Vec::new(), find), span.start));
-            self.run_on(format!("{lane}"), View::plain(content, span));
+            self.run_on(u64::from(lane), View::plain(content, span), Cow::Borrowed(""));
             return;
         }
-        edits.extend(shifted(json::look(text, &mut Vec::new(), find), span.start));
-        let name = thread_name(text, lane);
-        json::values(text, &mut Vec::new(), &mut |value| {
+        // Events of several kinds, or of several items, come in turn.
+        let mut kind = u64::from(lane);
+        let mut strings = std::mem::take(&mut self.strings);
+        let found = json::look_and_tell(text, find, &mut |value| {
+            if let [Step::Key(key)] = value.path
+                && matches!(&**key, "type" | "index" | "output_index" | "item_id" | "content_index")
+            {
+                kind = hashed(hashed(kind, key.as_bytes()), value.view.text());
+            }
             if value.form == Form::String && !value.view.text().is_empty() {
-                let key = format!("{name}{}", shown(value.path));
-                self.run_on(key, value.view.shifted(span.start));
+                strings.push((hash_of(value.path), last_key(value.path), value.view.clone()));
             }
         });
+        edits.extend(shifted(found, span.start));
+        for (path, name, view) in strings.drain(..) {
+            self.run_on(hashed(kind, &path.to_le_bytes()), view.shifted(span.start), name);
+        }
+        self.strings = strings;
     }
 
-    fn run_on(&mut self, key: String, view: View<'a>) {
-        match self.threads.get_mut(&key) {
-            Some(pieces) => pieces.push(view),
-            None => {
-                self.order.push(key.clone());
-                self.threads.insert(key, vec![view]);
-            }
-        }
+    fn run_on(&mut self, key: u64, view: View<'a>, name: Cow<'a, str>) {
+        let place = *self.places.entry(key).or_insert_with(|| {
+            self.threads.push(Thread { name, pieces: Vec::new(), varies: false });
+            self.threads.len() - 1
+        });
+        let thread = &mut self.threads[place];
+        thread.varies =
+            thread.varies || thread.pieces.first().is_some_and(|first| first.text() != view.text());
+        thread.pieces.push(view);
     }
 
     fn finish(self, mut edits: Vec<Edit<'static>>, find: &mut Find<'_>) -> Vec<Edit<'static>> {
-        for key in &self.order {
-            let pieces = &self.threads[key];
-            // What every event repeats, such as the model's name, does not run on.
-            if pieces[1..].iter().all(|piece| piece.text() == pieces[0].text()) {
-                continue;
-            }
-            let view = View::joined(pieces);
-            let path = [Step::Key(Cow::Borrowed(last_key(key)))];
+        for thread in self.threads.iter().filter(|thread| thread.varies) {
+            let view = View::joined(&thread.pieces);
+            let path = [Step::Key(Cow::Borrowed(&*thread.name))];
             let found = json::in_string(view.text(), Form::String, &path, false, find);
             edits = merge(edits, found, &view);
         }
@@ -152,38 +168,25 @@ fn merge(mut edits: Vec<Edit<'static>>, found: Vec<Edit<'static>>, view: &View<'
     edits
 }
 
-/// What tells the threads of one stream apart: events of several kinds, or of several items, come in turn.
-fn thread_name(text: &[u8], lane: u8) -> String {
-    let mut name = lane.to_string();
-    json::values(text, &mut Vec::new(), &mut |value| {
-        if let [Step::Key(key)] = value.path
-            && value.form != Form::Key
-            && matches!(&**key, "type" | "index" | "output_index" | "item_id" | "content_index")
-        {
-            name.push('|');
-            name.push_str(&String::from_utf8_lossy(value.view.text()));
-        }
+fn hash_of(path: &[Step<'_>]) -> u64 {
+    path.iter().fold(1, |hash, step| match step {
+        Step::Key(key) => hashed(hash, key.as_bytes()),
+        Step::Index(index) => hashed(hash, &index.to_le_bytes()),
+    })
+}
+
+/// FNV-1a: names are short.
+fn hashed(hash: u64, bytes: &[u8]) -> u64 {
+    let start = hash ^ 0xcbf2_9ce4_8422_2325;
+    bytes.iter().fold(start.rotate_left(5), |hash, b| (hash ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn last_key<'a>(path: &[Step<'a>]) -> Cow<'a, str> {
+    let key = path.iter().rev().find_map(|step| match step {
+        Step::Key(key) => Some(key.clone()),
+        Step::Index(_) => None,
     });
-    name
-}
-
-fn shown(path: &[Step<'_>]) -> String {
-    let mut out = String::new();
-    for step in path {
-        match step {
-            Step::Key(key) => {
-                out.push('\u{1f}');
-                out.push_str(key);
-            }
-            Step::Index(index) => out.push_str(&format!("[{index}]")),
-        }
-    }
-    out
-}
-
-fn last_key(thread: &str) -> &str {
-    let last = thread.rsplit('\u{1f}').next().unwrap_or("");
-    last.split('[').next().unwrap_or("")
+    key.unwrap_or_default()
 }
 
 fn lines(content: &[u8]) -> impl Iterator<Item = Range<usize>> {

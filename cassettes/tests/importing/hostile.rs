@@ -6,8 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bytes::Bytes;
 use proptest::prelude::*;
-use wiretape_cassettes::import::{self, Format, Options, Refusal, Source};
+use wiretape_cassettes::import::{self, Format, Options, Source};
 
 use crate::{law, nothing_beside, refusal};
 
@@ -126,9 +127,9 @@ fn deep_nesting_is_refused() {
 }
 
 #[test]
-fn a_gzip_body_that_grows_without_end_does_not_fill_the_memory() {
+fn a_gzip_body_that_grows_without_end_is_refused_with_its_place() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    for _ in 0..300 {
+    for _ in 0..257 {
         std::io::Write::write_all(&mut packed, &[0; 1 << 20]).unwrap();
     }
     let body = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, packed.finish().unwrap());
@@ -137,14 +138,29 @@ fn a_gzip_body_that_grows_without_end_does_not_fill_the_memory() {
          status: {{code: 200, message: OK}}\n    headers: {{content-encoding: [gzip]}}\n    body: {{string: !!binary '{body}'}}\n\
          version: 1\n"
     );
-    let source = Source { name: "a.yaml", bytes: text.as_bytes(), beside: &nothing_beside };
-    match import::import(source, None, &Options::default()) {
-        // It is not undone, and what cannot be looked into is not kept.
-        Ok(imported) => {
-            assert_eq!(imported.cassette.exchanges, []);
-            let reason = "the reply says that it is coded as gzip, and cannot be decoded: nobody can tell what is in it";
-            assert_eq!(imported.skipped[0].reason, reason);
-        }
-        Err(refusal) => assert!(matches!(refusal, Refusal::At { .. }), "{refusal}"),
-    }
+    assert_eq!(refusal(&text), "2:3: a body of this exchange is larger than 256 MiB");
+}
+
+#[test]
+fn bodies_that_could_be_taken_alone_are_refused_where_their_sum_is_too_large() {
+    let large = Bytes::from(vec![0; 200 << 20]);
+    let beside = |_: &str| Ok(Some(large.clone()));
+    let mapping =
+        "{\"request\": {\"method\": \"GET\", \"url\": \"/\"}, \"response\": {\"bodyFileName\": \"a\"}}";
+    let source = |name| Source { name, bytes: mapping.as_bytes(), beside: &beside };
+    let options = Options { origin: exchange::Url::parse("https://a.test/").ok(), ..Options::default() };
+    let sources = ["a.json", "b.json", "c.json"].map(source);
+    let (place, refusal) = import::import_all(&sources, None, &options).unwrap_err();
+    assert_eq!(
+        (place, refusal.to_string().as_str()),
+        (2, "1:1: up to this exchange, the bodies come to more than 512 MiB")
+    );
+}
+
+#[test]
+fn a_file_above_the_limit_is_refused_before_it_is_looked_at() {
+    let bytes = vec![b' '; import::MOST_BYTES + 1];
+    let source = Source { name: "a.yaml", bytes: &bytes, beside: &nothing_beside };
+    let refused = import::import(source, None, &Options::default()).unwrap_err();
+    assert_eq!(refused.to_string(), "the file is larger than the 256 MiB that are read");
 }

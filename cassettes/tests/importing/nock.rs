@@ -75,3 +75,17 @@ fn octokit_fixtures_have_their_headers_under_another_name() {
     assert_eq!(pairs(&exchange.request.headers), [("accept", "a/b")]);
     assert_eq!(pairs(&response(exchange).headers), [("x-a", "1")]);
 }
+
+#[test]
+fn a_request_in_hexadecimal_is_bytes_where_its_length_tells() {
+    let with = |length: &str| {
+        let exchange = only(&recording(&format!(
+            "\"body\": \"00ff\", \"response\": \"\", \"rawHeaders\": [], \"reqheaders\": {{{length}}}"
+        )));
+        asked(&exchange).to_vec()
+    };
+    assert_eq!(with("\"content-length\": \"2\""), [0, 0xff]);
+    assert_eq!(with("\"content-length\": 2"), [0, 0xff]);
+    assert_eq!(with("\"content-length\": \"4\""), b"00ff");
+    assert_eq!(with(""), b"00ff");
+}

@@ -4,7 +4,7 @@ use std::io;
 
 use bytes::Bytes;
 use matchers::{Compare, OnRepeat};
-use wiretape_cassettes::import::{self, Format, Imported, Options, Source};
+use wiretape_cassettes::import::{self, Format, Imported, Options, Origin, Source};
 
 use crate::{asked, body, pairs, response};
 
@@ -147,6 +147,25 @@ fn scenarios_of_one_file_come_in_their_order() {
 }
 
 #[test]
+fn scenarios_over_several_files_come_in_their_order_and_say_where_they_are_from() {
+    let one = |state: &str, next: &str, body: &str| {
+        format!(
+            "{{\"scenarioName\": \"login\", \"requiredScenarioState\": \"{state}\", \"newScenarioState\": \"{next}\", \
+             \"request\": {{\"method\": \"GET\", \"url\": \"/\"}}, \"response\": {{\"body\": \"{body}\"}}}}"
+        )
+    };
+    let (third, first, second) =
+        (one("in", "out", "c"), one("Started", "asked", "a"), one("asked", "in", "b"));
+    let pattern = mapping("\"urlPattern\": \"/.*\"", "\"body\": \"\"");
+    let imported = import_all(&[&third, &pattern, &first, &second]).unwrap();
+    let bodies: Vec<&[u8]> = imported.cassette.exchanges.iter().map(|e| body(e)).collect();
+    assert_eq!(bodies, [b"a", b"b", b"c"]);
+    let sources: Vec<usize> = imported.origins.iter().map(|origin| origin.source).collect();
+    assert_eq!(sources, [2, 3, 0]);
+    assert_eq!(imported.skipped[0].origin, Origin { source: 1, number: 1 });
+}
+
+#[test]
 fn a_name_that_leads_out_of_the_folder_is_refused_with_its_place() {
     for name in ["../../etc/passwd", "/etc/passwd", "a/../../b", "c:\\\\x", "deep//body.txt"] {
         let text = mapping("\"url\": \"/\"", &format!("\"bodyFileName\": \"{name}\""));
@@ -235,4 +254,21 @@ fn sequences_of_hoverfly_come_in_their_order() {
     let imported = import_all(&[&format!("{{\"data\": {{\"pairs\": [{pairs}]}}}}")]).unwrap();
     let bodies: Vec<&[u8]> = imported.cassette.exchanges.iter().map(|e| body(e)).collect();
     assert_eq!(bodies, [b"a", b"b", b"c"]);
+}
+
+#[test]
+fn a_body_may_be_described_as_wiremock_4_does() {
+    for (body_, came) in [
+        ("{\"data\": \"x\"}", "x"),
+        ("{\"format\": \"json\", \"data\": {\"a\": [1]}}", "{\"a\":[1]}"),
+        ("{\"base64Data\": \"eQ==\"}", "y"),
+        ("{\"filePath\": \"deep/body.txt\"}", "from a file"),
+    ] {
+        let imported = import_all(&[&mapping("\"url\": \"/\"", &format!("\"body\": {body_}"))]).unwrap();
+        assert_eq!(body(&imported.cassette.exchanges[0]), came.as_bytes(), "{body_}");
+    }
+    let imported = import_all(&[&mapping("\"url\": \"/\"", "\"body\": {\"dataRef\": \"x\"}")]).unwrap();
+    assert_eq!(imported.skipped[0].reason, "its body is described in a way that wiretape does not read");
+    let text = mapping("\"url\": \"/\"", "\"body\": {\"filePath\": \"../x\"}");
+    assert!(import_all(&[&text]).unwrap_err().ends_with("this name leads out of the recording's own folder"));
 }

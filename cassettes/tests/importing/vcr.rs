@@ -113,3 +113,23 @@ fn what_is_wrong_is_refused_with_its_place() {
         assert!(refused.starts_with(words.split(':').next().unwrap()), "{refused}");
     }
 }
+
+#[test]
+fn a_url_that_is_a_template_is_left_out_and_a_user_in_one_is_told() {
+    let text = |url: &str| {
+        format!(
+            "http_interactions:\n- request: {{method: get, uri: '{url}', body: {{string: ''}}, headers: {{}}}}\n  response: \
+             {{status: {{code: 200, message: OK}}, headers: {{}}, body: {{string: hi}}}}\nrecorded_with: VCR 6.0.0\n"
+        )
+    };
+    let imported = import(&text("https://a.test/<%= id %>/x"));
+    assert_eq!(
+        imported.skipped[0].reason,
+        "no client can ask for \"https://a.test/<%= id %>/x\": it is a template of the recorder's; put something in its \
+         place with --substitute '<%= id %>=…'"
+    );
+    let imported = import(&text("https://me:word@a.test/x?b=c@d"));
+    assert_eq!(imported.cassette.exchanges[0].request.url.to_string(), "https://a.test/x?b=c@d");
+    assert_eq!(imported.repairs, [(Repair::UserDropped, 1)]);
+    assert_eq!(import(&text("https://a.test/x?b=c@d")).repairs, []);
+}

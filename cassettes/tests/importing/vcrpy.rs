@@ -174,7 +174,7 @@ fn a_url_with_a_placeholder_needs_a_substitute() {
     let imported = import(&text);
     assert_eq!(imported.cassette.exchanges, []);
     let [skipped] = imported.skipped.as_slice() else { panic!("{:?}", imported.skipped) };
-    assert_eq!((skipped.number, skipped.position.unwrap().to_string().as_str()), (1, "10:10"));
+    assert_eq!((skipped.origin.number, skipped.position.unwrap().to_string().as_str()), (1, "10:10"));
     assert_eq!(
         skipped.reason,
         "no client can ask for \"https://bedrock.<AWS_REGION>.test/v1/x?b=2\": its host holds characters that no host \

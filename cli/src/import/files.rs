@@ -53,13 +53,20 @@ pub(super) fn beside(folder: &Path, name: &str) -> io::Result<Option<bytes::Byte
     Ok(Some(bytes.into()))
 }
 
+/// The first bytes of a file.
+pub(super) fn opening(path: &Path) -> io::Result<Vec<u8>> {
+    let mut opening = Vec::new();
+    open(path)?.take(OPENING as u64).read_to_end(&mut opening)?;
+    Ok(opening)
+}
+
 /// Whether a file is there that wiretape did not write.
 pub(super) fn is_foreign(path: &Path) -> bool {
-    let Ok(file) = open(path) else { return false };
-    let mut opening = Vec::new();
-    let is_read = file.take(OPENING as u64).read_to_end(&mut opening).is_ok();
-    let text = String::from_utf8_lossy(&opening);
-    !(is_read && text.lines().any(|line| line.starts_with("wiretape: cassette/")))
+    if open(path).is_err() {
+        return false;
+    }
+    let text = opening(path).unwrap_or_default();
+    !String::from_utf8_lossy(&text).lines().any(|line| line.starts_with("wiretape: cassette/"))
 }
 
 /// Not waiting: a pipe in the place of a recording must not hang the reader.

@@ -6,9 +6,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cassettes::import::is_recording_name;
+use cassettes::import::{Format, Look, Origin, is_recording_name, is_recording_opening, look};
 
+use super::files;
 use crate::exit::Failure;
+
+/// What is read, and what is not.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) jobs: Vec<Job>,
+    pub(super) passed: Vec<Passed>,
+}
 
 /// One cassette to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,15 +26,50 @@ pub(super) struct Job {
     pub(super) target: PathBuf,
     /// Where files are that the sources name.
     pub(super) beside: PathBuf,
+    /// What the sources are, where that is settled before they are read.
+    pub(super) format: Option<Format>,
     /// Found in a folder, and not named by a person.
     pub(super) was_found: bool,
 }
 
-pub(super) fn jobs(input: &Path, output: &Path) -> Result<Vec<Job>, Failure> {
+/// A file of a folder that is not imported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Passed {
+    pub(super) path: PathBuf,
+    pub(super) why: Why,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    Link,
+    Name,
+    Unknown,
+    Cassette,
+}
+
+impl Job {
+    pub(super) fn source(&self, origin: Origin) -> &Path {
+        &self.sources[origin.source]
+    }
+}
+
+impl Why {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Link => "it is a link",
+            Self::Name => "neither its name nor its first bytes are those of a recording",
+            Self::Unknown => "it is not a recording in any format that wiretape reads",
+            Self::Cassette => "it is a wiretape cassette already",
+        }
+    }
+}
+
+pub(super) fn plan(input: &Path, output: &Path, format: Option<Format>) -> Result<Plan, Failure> {
     let metadata = fs::metadata(input)
         .map_err(|error| Failure::input(format!("cannot read {}: {error}", input.display())))?;
     if !metadata.is_dir() {
-        return Ok(vec![file_job(input, target_of_file(input, output), false)]);
+        let job = file_job(input, target_of_file(input, output), false);
+        return Ok(Plan { jobs: vec![job], passed: Vec::new() });
     }
     if output.is_file() {
         return Err(Failure::with_help(
@@ -34,67 +77,152 @@ pub(super) fn jobs(input: &Path, output: &Path) -> Result<Vec<Job>, Failure> {
             "name a folder with -o",
         ));
     }
-    let mut jobs = Vec::new();
-    walk(input, output, &mut jobs)?;
-    if jobs.is_empty() {
+    let mut walk = Walk { format, plan: Plan::default() };
+    // `.` has a name too.
+    let whole = fs::canonicalize(input).unwrap_or_else(|_| input.to_owned());
+    let mappings = match name_of(&whole).as_str() {
+        MAPPINGS => walk.mappings(input, &whole.with_file_name(FILES))?,
+        _ => None,
+    };
+    walk.folder(input, output, mappings)?;
+    if walk.plan.jobs.is_empty() {
         return Err(Failure::input(format!("{} holds no file that could be a recording", input.display())));
     }
-    Ok(jobs)
+    Ok(walk.plan)
 }
 
-fn walk(folder: &Path, output: &Path, jobs: &mut Vec<Job>) -> Result<(), Failure> {
-    let mut entries: Vec<PathBuf> = list(folder)?;
-    entries.sort_by_key(|path| natural(path));
-    let mut here = Vec::new();
-    for path in entries {
-        // A link may lead anywhere, and round in a circle.
-        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
-        let name = name_of(&path);
-        if metadata.is_dir() {
-            match name.as_str() {
-                "mappings" => jobs.extend(mappings_job(folder, &path, output)?),
-                name if is_passed_over(name) => {}
-                name => walk(&path, &output.join(name), jobs)?,
+/// A look through folders, to the bottom.
+struct Walk {
+    format: Option<Format>,
+    plan: Plan,
+}
+
+/// The mappings of one WireMock: they are one cassette, for which of them answers depends on all.
+struct Mappings {
+    sources: Vec<PathBuf>,
+    beside: PathBuf,
+}
+
+/// What becomes a cassette in one folder.
+enum Found {
+    File(PathBuf),
+    Mappings(Mappings),
+}
+
+impl Walk {
+    /// `own`: the mappings that are in this very folder.
+    fn folder(&mut self, folder: &Path, output: &Path, own: Option<Mappings>) -> Result<(), Failure> {
+        let taken = own.iter().flat_map(|own| own.sources.iter().cloned()).collect();
+        self.rest(folder, output, &taken, own.map(Found::Mappings).into_iter().collect())
+    }
+
+    /// All but `taken`, which is part of a cassette already.
+    fn rest(
+        &mut self,
+        folder: &Path,
+        output: &Path,
+        taken: &HashSet<PathBuf>,
+        mut here: Vec<Found>,
+    ) -> Result<(), Failure> {
+        let mut entries: Vec<PathBuf> = list(folder)?;
+        entries.sort_by_key(|path| natural(path));
+        for path in entries {
+            let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+            let name = name_of(&path);
+            if metadata.is_dir() {
+                let below = output.join(&name);
+                if is_passed_over(&name) {
+                    continue;
+                }
+                let mappings = match name.as_str() {
+                    MAPPINGS if taken.is_empty() => self.mappings(&path, &folder.join(FILES))?,
+                    _ => None,
+                };
+                match mappings {
+                    Some(mappings) => {
+                        let taken = mappings.sources.iter().cloned().collect();
+                        here.push(Found::Mappings(mappings));
+                        self.rest(&path, &below, &taken, Vec::new())?;
+                    }
+                    None => self.rest(&path, &below, taken, Vec::new())?,
+                }
+            } else if !taken.contains(&path) {
+                match pass(&path, &name, &metadata) {
+                    Some(why) => self.plan.passed.push(Passed { path, why }),
+                    None => here.push(Found::File(path)),
+                }
             }
-        } else if metadata.is_file() && is_recording_name(&name) {
-            here.push(path);
+        }
+        let targets = targets(here.iter().map(Found::name), output);
+        self.plan.jobs.extend(here.into_iter().zip(targets).map(|(found, target)| match found {
+            Found::File(path) => file_job(&path, target, true),
+            Found::Mappings(Mappings { sources, beside }) => {
+                Job { sources, target, beside, format: Some(Format::WireMock), was_found: true }
+            }
+        }));
+        Ok(())
+    }
+
+    /// The mappings in a folder of that name, if WireMock wrote it: other tools have such folders too. What cannot be
+    /// read counts as one of them, so that it is not lost without a word.
+    fn mappings(&self, folder: &Path, beside: &Path) -> Result<Option<Mappings>, Failure> {
+        if self.format.is_some_and(|format| format != Format::WireMock) {
+            return Ok(None);
+        }
+        let mut sources = Vec::new();
+        let mut is_wiremock = false;
+        let mut folders = vec![folder.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for path in list(&folder)? {
+                let name = name_of(&path);
+                match fs::symlink_metadata(&path) {
+                    Ok(metadata) if metadata.is_dir() && !is_passed_over(&name) => folders.push(path),
+                    Ok(metadata) if metadata.is_file() && is_recording_name(&name) => {
+                        let look = files::read(&path).map_or(Look::Broken, |bytes| look(&name, &bytes));
+                        let is_mapping = look == Look::Recording(Format::WireMock);
+                        is_wiremock |= is_mapping;
+                        if is_mapping || look == Look::Broken {
+                            sources.push(path);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        sources.sort_by_key(|path| natural(path));
+        Ok(is_wiremock.then(|| Mappings { sources, beside: beside.to_owned() }))
+    }
+}
+
+impl Found {
+    fn name(&self) -> String {
+        match self {
+            Self::File(path) => name_of(path),
+            Self::Mappings(_) => MAPPINGS.to_owned(),
         }
     }
-    let targets = targets(&here, output);
-    jobs.extend(here.iter().zip(targets).map(|(path, target)| file_job(path, target, true)));
-    Ok(())
+}
+
+/// Why a file is not even read.
+fn pass(path: &Path, name: &str, metadata: &fs::Metadata) -> Option<Why> {
+    // A link may lead anywhere, and round in a circle.
+    if metadata.is_symlink() {
+        return Some(Why::Link);
+    }
+    let is_candidate = metadata.is_file()
+        && (is_recording_name(name) || files::opening(path).is_ok_and(|bytes| is_recording_opening(&bytes)));
+    (!is_candidate).then_some(Why::Name)
 }
 
 fn file_job(path: &Path, target: PathBuf, was_found: bool) -> Job {
     let folder = path.parent().unwrap_or(Path::new("."));
     // A mapping that stands alone still has its bodies where WireMock put them.
     let beside = match folder.file_name() {
-        Some(name) if name == "mappings" => folder.with_file_name("__files"),
-        _ if folder.join("__files").is_dir() => folder.join("__files"),
+        Some(name) if name == MAPPINGS => folder.with_file_name(FILES),
+        _ if folder.join(FILES).is_dir() => folder.join(FILES),
         _ => folder.to_owned(),
     };
-    Job { sources: vec![path.to_owned()], target, beside, was_found }
-}
-
-/// The mappings of one WireMock are one cassette: which of them answers depends on all.
-fn mappings_job(parent: &Path, folder: &Path, output: &Path) -> Result<Option<Job>, Failure> {
-    let mut sources = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for path in list(&folder)? {
-            match fs::symlink_metadata(&path) {
-                Ok(metadata) if metadata.is_dir() => folders.push(path),
-                Ok(metadata) if metadata.is_file() && is_recording_name(&name_of(&path)) => {
-                    sources.push(path)
-                }
-                _ => {}
-            }
-        }
-    }
-    sources.sort_by_key(|path| natural(path));
-    let beside = parent.join("__files");
-    let target = output.join("mappings.yaml");
-    Ok((!sources.is_empty()).then_some(Job { sources, target, beside, was_found: true }))
+    Job { sources: vec![path.to_owned()], target, beside, format: None, was_found }
 }
 
 fn list(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
@@ -112,28 +240,28 @@ fn target_of_file(input: &Path, output: &Path) -> PathBuf {
 }
 
 /// Where the files of one folder go. Names that differ only in their ending keep it.
-fn targets(files: &[PathBuf], output: &Path) -> Vec<PathBuf> {
-    let mut uses: BTreeMap<String, usize> = BTreeMap::new();
-    for file in files {
-        *uses.entry(stem(&name_of(file)).to_owned()).or_default() += 1;
+fn targets(names: impl Iterator<Item = String>, output: &Path) -> Vec<PathBuf> {
+    let names: Vec<String> = names.collect();
+    let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in &names {
+        *uses.entry(stem(name)).or_default() += 1;
     }
     let mut taken = HashSet::new();
-    let names = files.iter().map(|file| {
-        let name = name_of(file);
-        let stem = stem(&name);
+    let targets = names.iter().map(|name| {
+        let stem = stem(name);
         let mut target = if uses[stem] == 1 { format!("{stem}.yaml") } else { format!("{name}.yaml") };
         while !taken.insert(target.clone()) {
             target = format!("{target}.yaml");
         }
         output.join(target)
     });
-    names.collect()
+    targets.collect()
 }
 
 /// A name without the endings that formats have.
 fn stem(name: &str) -> &str {
     let mut stem = name;
-    for ending in [".gz", ".yaml", ".yml", ".json", ".zhar", ".har", ".mitm", ".flows"] {
+    for ending in [".gz", ".zz", ".yaml", ".yml", ".json", ".zhar", ".har", ".mitm", ".flow", ".flows"] {
         stem = stem.strip_suffix(ending).filter(|rest| !rest.is_empty()).unwrap_or(stem);
     }
     stem
@@ -145,7 +273,9 @@ fn name_of(path: &Path) -> String {
 
 /// Folders that hold no recordings of their own.
 fn is_passed_over(name: &str) -> bool {
-    name.starts_with('.') || matches!(name, "node_modules" | "__files" | "__pycache__")
+    name.starts_with('.')
+        || name.ends_with(".blobs")
+        || matches!(name, "node_modules" | FILES | "__pycache__")
 }
 
 /// Text and numbers in turn, so that `2-user` comes before `10-user`.
@@ -164,16 +294,23 @@ fn natural(path: &Path) -> Vec<(String, u64)> {
     parts
 }
 
+/// Where WireMock has its mappings, and the bodies that they name.
+const MAPPINGS: &str = "mappings";
+const FILES: &str = "__files";
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_cassette_is_named_after_its_file_and_clashes_keep_their_endings() {
-        let files = ["a.json", "b.yaml.gz", "recording.har.yaml", "a.yml"].map(PathBuf::from);
+        let files = ["a.json", "b.yaml.gz", "recording.har.yaml", "a.yml", "c.har.gz"].map(str::to_owned);
         let names: Vec<String> =
-            targets(&files, Path::new("out")).iter().map(|p| p.display().to_string()).collect();
-        assert_eq!(names, ["out/a.json.yaml", "out/b.yaml", "out/recording.yaml", "out/a.yml.yaml"]);
+            targets(files.into_iter(), Path::new("out")).iter().map(|p| p.display().to_string()).collect();
+        assert_eq!(
+            names,
+            ["out/a.json.yaml", "out/b.yaml", "out/recording.yaml", "out/a.yml.yaml", "out/c.yaml"]
+        );
     }
 
     #[test]

@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 use cassettes::import::{Format, Repair};
 use matchers::Compare;
 
-use super::{Account, Outcome, plan::Job};
+use super::{
+    Account, Outcome,
+    plan::{Job, Passed, Why},
+};
 use crate::{
     exit::Failure,
     style::{self, Paint, To, shown, tame},
@@ -15,6 +18,8 @@ use crate::{
 pub(super) struct Report<'a> {
     pub(super) jobs: &'a [Job],
     pub(super) outcomes: &'a [Outcome],
+    /// What was not even read.
+    pub(super) passed: &'a [Passed],
     pub(super) output: &'a Path,
     pub(super) took: Duration,
 }
@@ -38,12 +43,16 @@ impl Report<'_> {
         }
         if refused.len() > most.max(MOST_REFUSED) {
             let more = refused.len() - most.max(MOST_REFUSED);
-            text += &format!("{}and {} more were refused\n", style::error(), count(more, "file"));
+            let verb = if more == 1 { "was" } else { "were" };
+            text += &format!("{}and {} {verb} refused\n", style::error(), count(more, "more file"));
         }
         text += &self.left_out(most);
         text += &self.repaired();
         text += &self.redacted(most);
         text += &self.compared();
+        if most == usize::MAX {
+            text += &self.named();
+        }
         text += &self.last_line(refused.len());
         text
     }
@@ -55,7 +64,7 @@ impl Report<'_> {
             for skipped in &account.skipped {
                 let place =
                     skipped.position.map_or(String::new(), |at| format!(":{}:{}", at.line, at.column));
-                let (file, number) = (shown(&job.sources[0]), skipped.number);
+                let (file, number) = (shown(job.source(skipped.origin)), skipped.origin.number);
                 lines
                     .push(format!("{file}{place}: exchange {number} is left out: {}", tame(&skipped.reason)));
             }
@@ -65,8 +74,9 @@ impl Report<'_> {
             text += &format!("{}{line}\n", style::warning());
         }
         if lines.len() > most {
-            let more = count(lines.len() - most, "exchange");
-            text += &format!("{}and {more} more are left out; --verbose names them all\n", style::warning());
+            let more = count(lines.len() - most, "more exchange");
+            let verb = if lines.len() - most == 1 { "is" } else { "are" };
+            text += &format!("{}and {more} {verb} left out; --verbose names them all\n", style::warning());
         }
         text
     }
@@ -83,10 +93,10 @@ impl Report<'_> {
     fn redacted(&self, most: usize) -> String {
         if most == usize::MAX {
             let each = self.imported().flat_map(|(job, account)| {
-                let file = shown(&job.sources[0]);
                 account.found.iter().map(move |found| {
-                    let place = tame(&found.place);
-                    format!("  redacted: {} in {place}, {file} exchange {}\n", found.kind, found.exchange)
+                    let (place, origin) = (tame(&found.place), account.origin(found));
+                    let (file, number) = (shown(job.source(origin)), origin.number);
+                    format!("  redacted: {} in {place}, {file} exchange {number}\n", found.kind)
                 })
             });
             return each.collect();
@@ -141,7 +151,7 @@ impl Report<'_> {
         let formats: Vec<String> =
             formats.iter().map(|(format, files)| format!("{format} {files}")).collect();
         let formats = if formats.is_empty() { String::new() } else { format!(" ({})", formats.join(", ")) };
-        let passed = self.outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Passed)).count();
+        let passed = self.passed_over().count();
         let paint = if self.is_failure() { Paint::Red } else { Paint::Green };
         let mut line = format!(
             "{} imported {}{formats}, {}, into {}",
@@ -157,6 +167,20 @@ impl Report<'_> {
             line += &format!("; passed over {}", count(passed, "other file"));
         }
         format!("{line} {}\n", To::Stderr.paint(Paint::Dim, format!("({})", seconds(self.took))))
+    }
+
+    /// What was passed over, each with its reason.
+    fn named(&self) -> String {
+        let line = |(path, why): (&Path, Why)| format!("  passed over: {}: {}\n", shown(path), why.as_str());
+        self.passed_over().map(line).collect()
+    }
+
+    fn passed_over(&self) -> impl Iterator<Item = (&Path, Why)> {
+        let read = self.jobs.iter().zip(self.outcomes).filter_map(|(job, outcome)| match outcome {
+            Outcome::Passed(why) => Some((job.sources[0].as_path(), *why)),
+            _ => None,
+        });
+        read.chain(self.passed.iter().map(|passed| (passed.path.as_path(), passed.why)))
     }
 
     fn imported(&self) -> impl Iterator<Item = (&Job, &Account)> {

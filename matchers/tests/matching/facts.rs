@@ -200,6 +200,28 @@ fn an_object_that_poses_as_a_number_is_never_mistaken_for_another() {
 }
 
 #[test]
+fn a_form_is_told_by_how_it_looks() {
+    let recorded = post("", "grant_type=client_credentials&scope=a+b");
+    for media in ["application/x-www-form-urlencoded; charset=utf-8", "text/plain", ""] {
+        assert!(matches(&recorded, &post(media, "scope=a%20b&grant_type=client_credentials")), "{media}");
+        assert!(!matches(&recorded, &post(media, "scope=a%20b&grant_type=password")), "{media}");
+    }
+    // Texts that are no forms stay texts, whatever they are called.
+    for (text, other) in [
+        ("a=1\nb=2", "b=2\na=1"),
+        ("SELECT a & b=1", "b=1&SELECT a "),
+        ("<a b='c'/>", "<a b='%63'/>"),
+        ("aGk=", "aGk"),
+        ("100% a=b", "a=b"),
+    ] {
+        for media in ["application/x-www-form-urlencoded", "text/plain", ""] {
+            assert!(matches(&post("", text), &post(media, text)), "{text}");
+            assert!(!matches(&post("", text), &post(media, other)), "{text}");
+        }
+    }
+}
+
+#[test]
 fn a_form_is_free_in_order_and_compared_decoded() {
     let form = |body: &str| post("application/x-www-form-urlencoded", body);
     let recorded = form("a=1&b=x+y&b=z&client_secret={{redacted:oauth:1}}");

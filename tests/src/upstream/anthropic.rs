@@ -23,7 +23,8 @@ pub(super) fn answer(asked: &Asked, fresh: &Fresh, control: &Control) -> Answer 
         .named("request-id", request_id)
         .named("anthropic-organization-id", organization)
         .named("anthropic-ratelimit-requests-limit", "4000")
-        .named("anthropic-ratelimit-requests-remaining", "3999")
+        .named("anthropic-ratelimit-requests-remaining", fresh.remaining(4000).to_string())
+        .named("anthropic-ratelimit-requests-reset", fresh.iso_time())
         .answer()
 }
 

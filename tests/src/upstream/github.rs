@@ -1,7 +1,7 @@
 //! `api.github.com`: enough of REST and GraphQL for `gh`, Octokit and PyGithub, with entity tags,
 //! pages and gzip as the real one has them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use http::{Method, StatusCode, header};
 use serde_json::{Value, json};
@@ -20,6 +20,8 @@ pub(super) struct GitHub {
     repository: Value,
     /// Newest first, as the API lists them.
     issues: Vec<Value>,
+    /// Those that were posted.
+    comments: Mutex<Vec<Value>>,
 }
 
 impl GitHub {
@@ -27,7 +29,7 @@ impl GitHub {
         let user = user(&fresh);
         let repository = repository(&fresh, &user);
         let issues = (1..=ISSUES).rev().map(|number| issue(&fresh, &user, number)).collect();
-        Self { fresh, user, repository, issues }
+        Self { fresh, user, repository, issues, comments: Mutex::default() }
     }
 
     pub(super) fn answer(&self, asked: &Asked) -> Answer {
@@ -45,6 +47,13 @@ impl GitHub {
                 }
             }
             ("POST", ["repos", "o", "r", "issues", number, "comments"]) => self.comment(asked, number),
+            ("GET", ["repos", "o", "r", "issues", "comments", id]) => {
+                let comments = self.comments.lock().unwrap();
+                match comments.iter().find(|comment| comment["id"].as_u64() == id.parse().ok()) {
+                    Some(comment) => self.found(asked, comment, None),
+                    None => self.reply(asked, StatusCode::NOT_FOUND, &not_found()).answer(),
+                }
+            }
             ("POST", ["graphql"]) => self.graphql(asked),
             _ => self.reply(asked, StatusCode::NOT_FOUND, &not_found()).answer(),
         }
@@ -82,6 +91,7 @@ impl GitHub {
             "id": id, "node_id": self.fresh.id("IC_kwDO", 16), "user": self.user, "created_at": created,
             "updated_at": created, "author_association": "OWNER", "body": asked.json()["body"],
         });
+        self.comments.lock().unwrap().push(comment.clone());
         self.reply(asked, StatusCode::CREATED, &comment).header(header::LOCATION, url).answer()
     }
 
@@ -104,7 +114,7 @@ impl GitHub {
 
     /// A reply to GET: with an entity tag, and 304 to a client that has it already.
     fn found(&self, asked: &Asked, body: &Value, link: Option<String>) -> Answer {
-        let etag = format!("W/\"{}\"", digest(&body.to_string()));
+        let etag = format!("W/\"{}\"", self.fresh.mint(digest(&body.to_string())));
         let reply = match asked.header("if-none-match") {
             Some(known) if known == etag => Reply::new(StatusCode::NOT_MODIFIED, ""),
             _ => self.reply(asked, StatusCode::OK, body),
@@ -132,7 +142,7 @@ impl GitHub {
             .named("x-github-media-type", "github.v3; format=json")
             .named("x-github-api-version-selected", "2022-11-28")
             .named("x-ratelimit-limit", "5000")
-            .named("x-ratelimit-remaining", "4987")
+            .named("x-ratelimit-remaining", self.fresh.remaining(5000).to_string())
             .named("x-ratelimit-reset", self.fresh.epoch().to_string())
             .named("x-ratelimit-used", "13")
             .named("x-ratelimit-resource", if asked.method() == Method::POST { "graphql" } else { "core" })
@@ -146,7 +156,7 @@ fn user(fresh: &Fresh) -> Value {
         "login": "octo-tester", "id": fresh.number(), "node_id": fresh.id("U_kgDO", 8), "type": "User",
         "url": format!("{API}/users/octo-tester"), "html_url": "https://github.com/octo-tester",
         "name": format!("Octo {}", fresh.word()), "company": null, "public_repos": 8,
-        "created_at": fresh.iso_time(), "updated_at": fresh.iso_time(),
+        "created_at": fresh.past_iso_time(), "updated_at": fresh.past_iso_time(),
     })
 }
 
@@ -155,7 +165,7 @@ fn repository(fresh: &Fresh, user: &Value) -> Value {
         "id": fresh.number(), "node_id": fresh.id("R_kgDO", 8), "name": "r", "full_name": "o/r", "private": false,
         "owner": user, "html_url": "https://github.com/o/r", "description": format!("about {}", fresh.word()),
         "fork": false, "url": format!("{API}/repos/o/r"), "default_branch": "main", "open_issues_count": ISSUES,
-        "stargazers_count": 42, "created_at": fresh.iso_time(), "pushed_at": fresh.iso_time(),
+        "stargazers_count": 42, "created_at": fresh.past_iso_time(), "pushed_at": fresh.past_iso_time(),
     })
 }
 
@@ -166,7 +176,7 @@ fn issue(fresh: &Fresh, user: &Value, number: u64) -> Value {
         "html_url": format!("https://github.com/o/r/issues/{number}"), "id": fresh.number(),
         "node_id": fresh.id("I_kwDO", 10), "number": number, "title": format!("about {}", fresh.word()),
         "user": user, "labels": [label], "state": "open", "locked": false, "comments": 0,
-        "created_at": fresh.iso_time(), "updated_at": fresh.iso_time(), "closed_at": null, "body": "it does not",
+        "created_at": fresh.past_iso_time(), "updated_at": fresh.past_iso_time(), "closed_at": null, "body": "it does not",
     })
 }
 

@@ -125,7 +125,7 @@ fn with_account_headers(reply: Reply, fresh: &Fresh) -> Reply {
         .named("openai-processing-ms", "137")
         .named("openai-version", "2020-10-01")
         .named("x-ratelimit-limit-requests", "10000")
-        .named("x-ratelimit-remaining-requests", "9999")
+        .named("x-ratelimit-remaining-requests", fresh.remaining(10000).to_string())
         .named("x-ratelimit-reset-requests", "8.64s")
         .named("set-cookie", format!("{session}; path=/; HttpOnly; Secure; SameSite=None"))
 }

@@ -32,8 +32,8 @@ pub(super) struct Routes {
 }
 
 impl Routes {
-    pub(super) fn new(git_folder: PathBuf) -> Self {
-        let fresh = Arc::new(Fresh::default());
+    pub(super) fn new(git_folder: PathBuf, fresh: Fresh) -> Self {
+        let fresh = Arc::new(fresh);
         Self {
             log: SeenLog::default(),
             git: Git::new(git_folder, &fresh),

@@ -40,15 +40,15 @@ pub(super) fn base64_behind(text: &[u8], mark: Range<usize>) -> Option<Range<usi
         .then_some(mark.end..mark.end + run)
 }
 
-/// Three letters, a digit, `Q~` and 31 to 34 more.
+/// Three letters before the mark, which is a digit and `Q~`, and 31 to 34 behind it.
 pub(super) fn azure_secret(text: &[u8], mark: Range<usize>) -> Option<Range<usize>> {
     let holds = |b: &u8| Letters::Word.holds(*b) || matches!(b, b'~' | b'.');
-    let start = mark.start.checked_sub(4)?;
+    let start = mark.start.checked_sub(3)?;
     let head = &text[start..mark.start];
     let before = start.checked_sub(1).and_then(|before| text.get(before));
     let run = text[mark.end..].iter().take(36).take_while(|b| holds(b)).count();
     let run = run - text[..mark.end + run].iter().rev().take_while(|b| **b == b'.').count().min(run);
-    let fits = head[3].is_ascii_digit() && head[..3].iter().all(holds) && !is_word(before);
+    let fits = head.iter().all(holds) && !is_word(before);
     (fits && (31..=34).contains(&run)).then_some(start..mark.end + run)
 }
 

@@ -1,11 +1,17 @@
-//! What scrubbing costs for each MiB, by the kind of body: `cargo run --release -p wiretape-cassettes --example scrub`.
+//! What scrubbing costs for each MiB of a body, by its kind: processor time, so that other work on the machine does not
+//! count.
 
 use std::{fs, time::Duration};
 
+use cassettes::Scrubber;
 use exchange::{Body, End, Exchange, Header, Headers, Reply, Request, Response, Url};
-use wiretape_cassettes::Scrubber;
 
-fn main() {
+use super::{
+    report::{Goal, Report},
+    statistics::Samples,
+};
+
+pub(crate) fn measure(report: &mut Report) {
     let bodies: [(&str, &str, String); 6] = [
         ("JSON, prose", "application/json", chat()),
         ("JSON, records", "application/json", issues()),
@@ -20,16 +26,20 @@ fn main() {
             (0..20).map(|n| (format!("SERVICE_{n}_TOKEN"), format!("q{n}Zk8-41xTTw0-{n:08}-aB"))).collect();
         let knowing = secrets.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
         let scrubber = Scrubber::new().knowing(knowing);
-        let mut took: Vec<Duration> = (0..9)
-            .map(|_| {
-                let (mut scrubber, exchange) = (scrubber.clone(), exchange(media, &body));
-                let start = on_cpu();
-                scrubber.exchange(exchange).expect("it can be looked into");
-                on_cpu() - start
-            })
-            .collect();
-        took.sort();
-        println!("{name:20} {mib:5.1} MiB  {:6.2} ms per MiB", took[4].as_secs_f64() * 1e3 / mib);
+        let samples = Samples::new((0..RUNS).map(|_| {
+            let (mut scrubber, exchange) = (scrubber.clone(), exchange(media, &body));
+            let start = on_cpu();
+            scrubber.exchange(exchange).expect("it can be looked into");
+            (on_cpu() - start).as_secs_f64() * 1e3 / mib
+        }));
+        let (least, median, most) = (samples.least(), samples.median(), samples.most());
+        report.row(
+            "wiretape",
+            format!("scrubbing, {name}, {mib:.1} MiB"),
+            median,
+            format!("{median:.1} ms per MiB ({least:.1} to {most:.1})"),
+            Goal::AtMost(5.0, " ms per MiB"),
+        );
     }
 }
 
@@ -119,3 +129,5 @@ fn escapes() -> String {
     let items: Vec<_> = (0..500).map(|n| format!("{n}: {text}")).collect();
     serde_json::to_string(&items).expect("a value")
 }
+
+const RUNS: usize = 15;

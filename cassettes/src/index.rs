@@ -9,7 +9,8 @@ use crate::{
     disguise::{StandIn, stand_ins},
     format::{Cassette, Redaction},
     rebind::uuids_in,
-    scrub::Scrubbed,
+    scrub::{Scrubbed, placeholders},
+    text::{self, Leaf},
 };
 
 #[derive(Debug)]
@@ -69,7 +70,7 @@ impl Index {
 
     /// A live request in the form in which exchanges are found.
     pub fn read(&self, request: &Scrubbed<Request>) -> Canonical {
-        matchers::canonical(request, &self.policy)
+        canonical(request, &self.policy)
     }
 
     pub fn policy(&self) -> &Policy {
@@ -123,10 +124,26 @@ impl Index {
     }
 }
 
+/// A placeholder matches another of its kind wherever texts are compared. Inside of base64, of a compressed file or of a
+/// file's name it is bytes like any others, and its number says only how many secrets were met before.
+fn canonical(request: &Request, policy: &Policy) -> Canonical {
+    let is_multipart = request.headers.media_type().is_some_and(|media| media.starts_with("multipart/"));
+    if !request.body.bytes().is_some_and(|bytes| is_multipart || placeholders::may_be_in(bytes)) {
+        return matchers::canonical(request, policy);
+    }
+    let mut without_numbers = |leaf: &Leaf<'_>| placeholders::edits(leaf.text, &mut without_number);
+    let body = text::rewrite_body(&request.body, &request.headers, &mut without_numbers);
+    matchers::canonical(&Request { body, ..request.clone() }, policy)
+}
+
+fn without_number(placeholder: &str) -> Option<String> {
+    Some(format!("{}:0}}}}", placeholder.rsplit_once(':')?.0))
+}
+
 /// Canonical forms cost the most when a large cassette is made ready, so they are made on all cores.
 fn canonicals(exchanges: &[Scrubbed<Exchange>], policy: &Policy) -> Vec<Canonical> {
     let of = |part: &[Scrubbed<Exchange>]| -> Vec<Canonical> {
-        part.iter().map(|e| matchers::canonical(&e.request, policy)).collect()
+        part.iter().map(|e| canonical(&e.request, policy)).collect()
     };
     let workers = thread::available_parallelism().map_or(1, usize::from);
     if exchanges.len() < WORTH_A_THREAD || workers == 1 {

@@ -209,6 +209,11 @@ impl Scrubber {
         Scrubbed::attest(self.scrub_url(url))
     }
 
+    /// Words for a person, which may have been cut out of something longer.
+    pub fn words(&mut self, words: &str) -> String {
+        self.text(words.to_owned())
+    }
+
     /// A text alone, such as a message of one peer.
     pub fn message(&mut self, message: &Message) -> Scrubbed<Message> {
         let mut messages = self.messages(std::slice::from_ref(message));
@@ -235,6 +240,8 @@ impl Scrubber {
     fn response(&mut self, response: Response) -> Response {
         let body = self.body(&response.body, &response.headers);
         let has_changed = body != response.body;
+        // Nothing depends on these words: where they hold a secret, they go.
+        let reason = response.reason.filter(|reason| self.edits(reason.as_bytes(), Form::Text).is_empty());
         let mut headers = self.response_headers(response.headers);
         if has_changed {
             // They tell of what is no longer there.
@@ -250,7 +257,7 @@ impl Scrubber {
                 i
             })
             .collect();
-        Response { headers, trailers, informational, body, messages, ..response }
+        Response { reason, headers, trailers, informational, body, messages, ..response }
     }
 
     fn body(&mut self, body: &Body, headers: &Headers) -> Body {

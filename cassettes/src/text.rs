@@ -10,7 +10,7 @@ mod multipart;
 mod stream;
 mod view;
 
-use exchange::{Body, Headers, Message, StreamKind, boundary_in, is_form};
+use exchange::{Body, Headers, Message, Piece, StreamKind, boundary_in, is_form};
 
 use crate::edits::{Edit, apply_to_body};
 
@@ -75,7 +75,13 @@ pub(crate) fn rewrite_messages(messages: &[Message], find: &mut Find<'_>) -> Vec
     messages
         .iter()
         .zip(edits)
-        .map(|(message, edits)| crate::edits::edit_message(message, |_| edits.clone()))
+        .map(|(message, edits)| match &message.piece {
+            // No longer than 123 bytes, and for a person alone: nothing takes its place.
+            Piece::Close(Some((code, _))) if !edits.is_empty() => {
+                Message { piece: Piece::Close(Some((*code, String::new()))), ..message.clone() }
+            }
+            _ => crate::edits::edit_message(message, |_| edits.clone()),
+        })
         .collect()
 }
 

@@ -42,6 +42,11 @@ impl Deck {
         self.with_scrubber(|scrubber| scrubber.message(message))
     }
 
+    /// Words for a person, without any secret that is known by now.
+    pub(crate) fn scrubbed_words(&self, words: &str) -> String {
+        self.with_scrubber(|scrubber| scrubber.words(words))
+    }
+
     /// Scrubs without making others wait, and keeps what was learned for them.
     fn with_scrubber<T>(&self, scrub: impl FnOnce(&mut Scrubber) -> T) -> T {
         let lock = || self.scrubber.lock().unwrap_or_else(PoisonError::into_inner);

@@ -208,7 +208,7 @@ impl Session {
             recorded: notes.recorded,
             live: notes.live,
             missed: notes.missed,
-            misses: notes.misses.clone(),
+            misses: notes.misses.iter().cloned().map(|miss| self.knowing_more(miss)).collect(),
             faults: notes.faults.clone(),
             warnings: notes.warnings.clone(),
             unplayed: deck.as_ref().map(|deck| deck.unplayed()).unwrap_or_default(),
@@ -216,6 +216,21 @@ impl Session {
             broken: notes.broken.clone(),
             unscrubbed: notes.unscrubbed.clone(),
         }
+    }
+
+    /// A report without the secrets that were not yet known to be some when it was made.
+    fn knowing_more(&self, mut report: MissReport) -> MissReport {
+        let Some(deck) = self.deck() else { return report };
+        report.url = deck.scrubbed_words(&report.url);
+        let differences: Vec<&mut Difference> = match &mut report.why {
+            Why::Miss(Miss::Unknown(near)) => near.iter_mut().flat_map(|n| &mut n.differences).collect(),
+            Why::Message { differences, .. } => differences.iter_mut().collect(),
+            Why::Miss(_) | Why::Denied => Vec::new(),
+        };
+        for words in differences.into_iter().flat_map(|d| [&mut d.expected, &mut d.actual]).flatten() {
+            *words = deck.scrubbed_words(words);
+        }
+        report
     }
 
     /// The cassette that is played or recorded.

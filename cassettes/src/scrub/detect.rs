@@ -7,6 +7,7 @@ use exchange::Segment;
 use super::{
     encoded,
     keys::{self, Says},
+    names,
     query::Query,
     rules::Rules,
     secrets::Secrets,
@@ -136,6 +137,14 @@ impl<'s> Detector<'s> {
     fn whole(&mut self, text: &[u8], kind: &'static str) -> Edit<'static> {
         let kind = shapes::kind_of(text).unwrap_or(kind);
         self.secrets.learned.learn(text, Cow::Borrowed(kind));
+        // A header that stands in a body: elsewhere the credential stands without its scheme.
+        let mut words = text.splitn(2, |b| *b == b' ');
+        if let (Some(scheme), Some(bare)) = (words.next(), words.next())
+            && std::str::from_utf8(scheme).is_ok_and(names::is_scheme)
+            && keys::is_random(bare)
+        {
+            self.secrets.learned.learn(bare, Cow::Borrowed(shapes::kind_of(bare).unwrap_or("token")));
+        }
         Edit::new(0..text.len(), self.secrets.placeholder(Cow::Borrowed(kind), text).into_bytes())
     }
 

@@ -36,6 +36,11 @@ pub(super) fn in_base64(
     edits
 }
 
+/// What is coded in either alphabet, with padding or without.
+pub(super) fn decoded_base64(text: &[u8]) -> Option<Vec<u8>> {
+    decoded(text).map(|(content, _)| content)
+}
+
 /// Whether a run is base64 of something that `may_matter`.
 pub(super) fn may_matter(run: &[u8], may_matter: &dyn Fn(&[u8]) -> bool) -> bool {
     decoded(run).is_some_and(|(content, _)| may_matter(&content))

@@ -3,11 +3,14 @@
 use exchange::{Header, Headers};
 
 use super::{
-    Scrubber, keys, names,
+    Scrubber, encoded, keys, names,
     query::{self, Query},
     shapes, subprotocol,
 };
-use crate::text::Form;
+use crate::{
+    edits::apply_to_str,
+    text::{Form, View, settle, unescaped},
+};
 
 impl Scrubber {
     pub(super) fn request_header(&mut self, header: Header) -> Header {
@@ -84,8 +87,7 @@ impl Scrubber {
 
     /// The password of a user is a secret without its user too. So is a token that stands in the user's place.
     fn learn_basic(&mut self, encoded: &str) {
-        use base64::{Engine, engine::general_purpose::STANDARD};
-        let Ok(pair) = STANDARD.decode(encoded.trim()) else { return };
+        let Some(pair) = encoded::decoded_base64(encoded.trim().as_bytes()) else { return };
         let Some(colon) = pair.iter().position(|b| *b == b':') else { return };
         let (user, password) = (&pair[..colon], &pair[colon + 1..]);
         if !keys::is_stand_in(password) {
@@ -181,7 +183,14 @@ impl Scrubber {
     pub(super) fn query(&mut self, text: String, host: Option<&str>) -> String {
         let query = Query::of(&text, host);
         let scrubbed = self.scrub_pairs(&text, &query);
-        self.text(scrubbed)
+        let text = self.text(scrubbed);
+        // A secret of several words.
+        let view = View::percent(text.as_bytes(), 0..text.len());
+        if !text.contains('+') {
+            return text;
+        }
+        let edits = self.edits(view.text(), Form::Text);
+        apply_to_str(&text, &settle(view.in_source(edits, unescaped))).unwrap_or(text)
     }
 
     /// Scrubs the pairs of a query, and those of a fragment behind it.

@@ -20,16 +20,22 @@ pub(super) fn says(name: &str, in_grant: bool) -> Says {
     if SURE.contains(&name) || (in_grant && GRANT.contains(&name)) {
         return Says::Surely;
     }
-    if NOT.contains(&name) || HARMLESS.iter().any(|word| name.contains(word)) {
-        return Says::Nothing;
-    }
     if SURE_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
         return Says::Surely;
+    }
+    if NOT.contains(&name) || is_harmless(name) {
+        return Says::Nothing;
     }
     if MAYBE.contains(&name) || MAYBE_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
         return Says::Maybe;
     }
     Says::Nothing
+}
+
+fn is_harmless(name: &str) -> bool {
+    // An account is nothing that is counted.
+    let words = name.replace("account", "");
+    !name.ends_with("secret") && HARMLESS.iter().any(|word| words.contains(word))
 }
 
 /// Whether a value can have been drawn: long, of one piece, letters and digits mixed.
@@ -124,8 +130,22 @@ const SURE_ENDINGS: &[&str] = &[
 /// In a request for a token.
 const GRANT: &[&str] = &["assertion", "code", "subjecttoken", "actortoken", "username"];
 
-const MAYBE: &[&str] =
-    &["auth", "credential", "credentials", "jwt", "otp", "pat", "pwd", "sas", "sig", "token"];
+const MAYBE: &[&str] = &[
+    "auth",
+    "authkey",
+    "bearer",
+    "credential",
+    "credentials",
+    "jwt",
+    "masterkey",
+    "otp",
+    "pass",
+    "pat",
+    "pwd",
+    "sas",
+    "sig",
+    "token",
+];
 
 const MAYBE_ENDINGS: &[&str] = &["token", "secret", "accesskey", "signingkey", "encryptionkey", "credential"];
 
@@ -161,10 +181,12 @@ mod tests {
     fn names_are_known_in_every_spelling() {
         for name in
             ["api_key", "apiKey", "API-KEY", "x-api-key", "openai_api_key", "clientSecret", "db.password"]
+                .into_iter()
+                .chain(["accountPassword", "account_api_key", "page_access_token", "prompt_api_key"])
         {
             assert_eq!(says(name, false), Says::Surely, "{name}");
         }
-        for name in ["token", "webhook_token", "github_secret", "jwt"] {
+        for name in ["token", "webhook_token", "github_secret", "jwt", "account_token", "nextauth_secret"] {
             assert_eq!(says(name, false), Says::Maybe, "{name}");
         }
         for name in [

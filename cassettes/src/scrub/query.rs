@@ -63,7 +63,8 @@ impl<'a> Query<'a> {
 
 /// Keys such as `job_token` or `webhook_secret`. The tokens with which lists are paged are none.
 fn is_named_like_a_credential(key: &str) -> bool {
-    ENDINGS.iter().any(|ending| key.ends_with(ending)) && !PAGING.iter().any(|word| key.contains(word))
+    let pages = PAGING.iter().any(|word| key.contains(word)) && !key.ends_with("accesstoken");
+    ENDINGS.iter().any(|ending| key.ends_with(ending)) && !pages
 }
 
 /// Whether the whole value of a header is a URL.
@@ -276,7 +277,9 @@ mod tests {
 
     #[test]
     fn names_that_end_like_a_credential_are_one_unless_they_page() {
-        for key in ["job_token", "token[]", "webhook_secret", "x-api-key", "client_assertion"] {
+        for key in
+            ["job_token", "token[]", "webhook_secret", "x-api-key", "client_assertion", "page_access_token"]
+        {
             assert_eq!(credentials(None, &format!("{key}=x")), [key]);
         }
         for key in ["continuationToken", "sync_token", "nextPageToken"] {

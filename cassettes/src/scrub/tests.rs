@@ -252,3 +252,85 @@ fn a_header_that_is_compared_is_kept_unless_it_is_a_credential() {
     );
     assert_eq!(Scrubber::new().request(request).headers.text("x-tenant"), Some("{{redacted:header:1}}"));
 }
+
+fn reply(pairs: &[(&str, &str)], body: Body) -> Response {
+    Response {
+        status: 200,
+        reason: None,
+        headers: headers(pairs),
+        after: Duration::ZERO,
+        informational: Vec::new(),
+        body,
+        trailers: Headers::new(),
+        messages: Vec::new(),
+        end: End::Whole,
+    }
+}
+
+#[test]
+fn words_of_which_nothing_depends_go_with_the_secret_in_them() {
+    let secret = ["Zq81", "LmnoPQ77", "wxyz0"].concat();
+    let mut scrubber = Scrubber::new().knowing([("A_TOKEN", secret.as_bytes())]);
+    let close = |reason: String| Message {
+        from: exchange::Peer::Server,
+        after: Duration::ZERO,
+        piece: exchange::Piece::Close(Some((1008, reason))),
+    };
+    let telling = Response {
+        reason: Some(format!("no such key {secret}")),
+        messages: vec![close(format!("no such key {secret}"))],
+        ..reply(&[], Body::empty())
+    };
+    let scrubbed = scrubber.response(telling);
+    assert_eq!((scrubbed.reason, &scrubbed.messages[..]), (None, &[close(String::new())][..]));
+    let harmless = Response {
+        reason: Some("Very Well".into()),
+        messages: vec![close("bye".into())],
+        ..reply(&[], Body::empty())
+    };
+    assert_eq!(scrubber.response(harmless.clone()), harmless);
+}
+
+#[test]
+fn a_basic_credential_is_read_without_its_padding_too() {
+    use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
+    let secret = ["Zq81", "LmnoPQ77", "wx"].concat();
+    let mut scrubber = Scrubber::new();
+    let pair = STANDARD_NO_PAD.encode(format!("someone:{secret}"));
+    assert!(!pair.len().is_multiple_of(4));
+    scrubber.request(request("https://a/", &[("authorization", &format!("Basic {pair}"))]));
+    let later = scrubber.request(request(&format!("https://a/{secret}"), &[]));
+    assert_eq!(later.url.path, "/{{redacted:password:1}}");
+}
+
+#[test]
+fn a_document_behind_a_guard_is_read_as_one() {
+    let secret = ["Zq81", "LmnoPQ77", "wxyz0"].concat();
+    for guard in ["\u{feff}", ")]}'\n", ")]}',\n", "while(1);", "for(;;); "] {
+        let body = Body::from_bytes(format!("{guard}{{\"access_token\":\"{secret}\"}}"));
+        let scrubbed = Scrubber::new().response(reply(&[("content-type", "application/json")], body));
+        let expected = format!("{guard}{{\"access_token\":\"{{{{redacted:secret:1}}}}\"}}");
+        assert_eq!(String::from_utf8_lossy(scrubbed.body.bytes().unwrap()), expected);
+    }
+}
+
+#[test]
+fn a_secret_of_several_words_is_found_in_a_query() {
+    let words = ["correct", "horse", "battery"];
+    let mut scrubber = Scrubber::new().knowing([("A_PASSWORD", words.join(" ").as_bytes())]);
+    for separator in ["+", "%20"] {
+        let url = format!("https://a/?q=x+{}+y&b=1+2", words.join(separator));
+        let scrubbed = scrubber.request(request(&url, &[]));
+        assert_eq!(scrubbed.url.query.as_deref(), Some("q=x+{{redacted:secret:1}}+y&b=1+2"));
+    }
+}
+
+#[test]
+fn a_header_in_a_body_gives_its_credential_away_elsewhere() {
+    let secret = ["Zq81", "LmnoPQ77", "wxyz0"].concat();
+    let body = format!("{{\"headers\":{{\"Authorization\":\"Bearer {secret}\"}},\"seen\":\"{secret}\"}}");
+    let scrubbed =
+        Scrubber::new().response(reply(&[("content-type", "application/json")], Body::from_bytes(body)));
+    let left = String::from_utf8_lossy(scrubbed.body.bytes().unwrap()).into_owned();
+    assert!(!left.contains(&secret), "{left}");
+}

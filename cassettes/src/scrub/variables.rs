@@ -1,6 +1,6 @@
 //! Which variables of an environment hold secrets.
 
-use super::{Rules, keys, shapes};
+use super::{Rules, keys, query, shapes};
 
 /// The secrets that a variable's value is or holds, each with its kind.
 pub(super) fn secrets_of(name: &str, value: &[u8], rules: &Rules) -> Vec<(Vec<u8>, &'static str)> {
@@ -19,9 +19,18 @@ pub(super) fn secrets_of(name: &str, value: &[u8], rules: &Rules) -> Vec<(Vec<u8
     }
     let mut secrets: Vec<_> =
         tokens.into_iter().map(|token| (value[token.span].to_vec(), token.kind)).collect();
-    secrets.extend(password_of_url(value).map(|password| (password.to_vec(), "password")));
+    if let Some(password) = password_of_url(value) {
+        secrets.push((password.to_vec(), "password"));
+        // As the program says it elsewhere.
+        let plain = query::decoded(&String::from_utf8_lossy(password)).into_bytes();
+        secrets.extend((plain != password).then_some((plain, "password")));
+    }
     if is_secret_name(name) && !is_plain(value) {
         secrets.push((value.to_vec(), "secret"));
+        // A list of keys, a user with a password, a document: each that was drawn is used alone.
+        let parts = value.split(|b| b.is_ascii_whitespace() || b",;:\"'{}[]".contains(b));
+        let drawn = parts.filter(|part| part.len() < value.len() && keys::is_random(part));
+        secrets.extend(drawn.map(|part| (part.to_vec(), shapes::kind_of(part).unwrap_or("secret"))));
     }
     secrets
 }
@@ -128,6 +137,19 @@ mod tests {
     }
 
     #[test]
+    fn each_of_several_keys_in_a_variable_is_a_secret() {
+        let (one, other) = ("q7Zr5tKe2Yb8Wm4x", "p3Lk9vNc6Hd1Fs0j");
+        for value in
+            [format!("{one},{other}"), format!("{one} {other}"), format!(r#"{{"a":"{one}","b":"{other}"}}"#)]
+        {
+            let found: Vec<String> =
+                secrets("API_KEYS", &value).into_iter().map(|(secret, _)| secret).collect();
+            assert_eq!(found, [value.as_str(), one, other]);
+        }
+        assert_eq!(secrets("BASIC_AUTH", &format!("someone:{one}"))[1].0, one);
+    }
+
+    #[test]
     fn a_path_or_an_address_is_none() {
         for value in
             ["/etc/ssl/certs/ca.pem", "https://auth.test/login", "unix:path=/run/user/bus", "~/.ssh/id"]
@@ -142,6 +164,7 @@ mod tests {
             secrets("DATABASE_URL", "postgres://u:hunter2x@db/x?y"),
             [("hunter2x".to_owned(), "password")]
         );
+        assert_eq!(secrets("DATABASE_URL", "postgres://u:hunter%402x@db")[1].0, "hunter@2x");
         assert_eq!(secrets("DATABASE_URL", "postgres://db/x@y:z"), []);
     }
 }

@@ -19,9 +19,15 @@ pub(super) struct Value<'a, 'p> {
 }
 
 pub(super) fn is_bracketed(text: &[u8]) -> bool {
-    let text = text.trim_ascii();
+    let text = without_guard(text).trim_ascii();
     matches!((text.first(), text.last()), (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']')))
         || (text.starts_with(b"{\"") || text.starts_with(b"[{"))
+}
+
+/// What some services put before a document, so that no browser runs it, or so that editors know it is UTF-8.
+fn without_guard(text: &[u8]) -> &[u8] {
+    let guards = [b"\xef\xbb\xbf".as_slice(), b")]}',", b")]}'", b"while(1);", b"for(;;);"];
+    guards.iter().find_map(|guard| text.strip_prefix(*guard)).unwrap_or(text)
 }
 
 /// The changes to a document. One that does not go on as JSON is looked at as a text too.
@@ -44,6 +50,11 @@ fn look_below<'a>(
     find: &mut Find<'_>,
     tell: &mut dyn FnMut(&Value<'a, '_>),
 ) -> Vec<Edit<'static>> {
+    let guard = text.len() - without_guard(text).len();
+    if guard > 0 {
+        let edits = look_below(&text[guard..], path, find, tell).into_iter();
+        return edits.map(|e| Edit { span: e.span.start + guard..e.span.end + guard, new: e.new }).collect();
+    }
     let in_grant = GRANT.find(text).is_some();
     let mut edits = Vec::new();
     let is_whole = values(text, path, &mut |value| {

@@ -1,12 +1,16 @@
 //! A cassette made ready for look-ups: built once, shared by every session that plays it.
 
-use std::{collections::HashMap, sync::OnceLock, thread};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::OnceLock,
+    thread,
+};
 
 use exchange::{Content, Exchange, Peer, Piece, Request};
 use matchers::{Canonical, Key, Policy};
 
 use crate::{
-    disguise::{StandIn, stand_ins},
+    disguise::{StandIn, has_placeholders, stand_ins},
     format::{Cassette, Redaction},
     rebind::uuids_in,
     scrub::{Scrubbed, placeholders},
@@ -22,6 +26,8 @@ pub struct Index {
     policy: Policy,
     has_omitted: bool,
     stand_ins: Vec<StandIn>,
+    /// Which replies hold a placeholder.
+    disguised: HashSet<u32>,
     makers: OnceLock<HashMap<String, Peer>>,
 }
 
@@ -36,6 +42,9 @@ impl Index {
     /// `default` holds where the cassette does not carry its own policy.
     pub fn new(cassette: Cassette, default: &Policy) -> Self {
         let stand_ins = stand_ins(&cassette);
+        let disguised = (0u32..).zip(&cassette.exchanges);
+        let disguised =
+            disguised.filter(|(_, e)| has_placeholders(&e.reply)).map(|(place, _)| place).collect();
         let policy = cassette.policy.unwrap_or_else(|| default.clone());
         let (redaction, exchanges) = (cassette.redaction, cassette.exchanges);
         let canonicals = canonicals(&exchanges, &policy);
@@ -56,6 +65,7 @@ impl Index {
             policy,
             has_omitted,
             stand_ins,
+            disguised,
             makers: OnceLock::new(),
         }
     }
@@ -89,6 +99,11 @@ impl Index {
     /// What a client of the cassette may send where a secret stood.
     pub fn stand_ins(&self) -> &[StandIn] {
         &self.stand_ins
+    }
+
+    /// Whether the reply of an exchange holds a placeholder.
+    pub(crate) fn is_disguised(&self, place: usize) -> bool {
+        u32::try_from(place).is_ok_and(|place| self.disguised.contains(&place))
     }
 
     /// Whether a request's body was too large to keep.

@@ -9,7 +9,7 @@ use exchange::{Content, Exchange, Peer, Request, Segment};
 use matchers::{Canonical, Difference, NearMiss, OnRepeat, Pattern, Policy, Shape, Shapes, Slot};
 
 use crate::{
-    disguise::{disguised, has_placeholders},
+    disguise::disguised,
     index::{Index, Route},
     plan::{Pace, Plan},
     rebind::{Bindings, drawn, rebind},
@@ -121,7 +121,7 @@ impl Player {
         if !bound.is_empty() {
             reply = Cow::Owned(rebind(&reply, &bound));
         }
-        if has_placeholders(&reply) {
+        if index.is_disguised(place) {
             reply = Cow::Owned(disguised(&reply));
         }
         let plan = Plan::of(&reply, request, self.pace);

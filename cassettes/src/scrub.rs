@@ -54,6 +54,7 @@ pub struct Scrubber {
     /// Request headers that are kept although nothing is known about them, in lower case.
     kept: Arc<HashSet<String>>,
     rules: Arc<Rules>,
+    has_rules: bool,
     secrets: Secrets,
     /// How often a text was changed.
     changes: usize,
@@ -113,6 +114,7 @@ impl Scrubber {
     /// The same with a project's own rules.
     #[must_use]
     pub fn with_rules(mut self, rules: Arc<Rules>) -> Self {
+        self.has_rules = !rules.is_empty();
         self.rules = rules;
         self
     }

@@ -8,7 +8,7 @@ use super::{
     encoded,
     keys::{self, Says},
     names,
-    query::Query,
+    query::{self, Query},
     rules::Rules,
     secrets::Secrets,
     shapes,
@@ -248,7 +248,7 @@ impl<'s> Detector<'s> {
     /// Credentials in the URLs of a text.
     fn urls(&mut self, text: &[u8]) -> Vec<Edit<'static>> {
         let mut edits = Vec::new();
-        for mark in memchr::memmem::find_iter(text, b"://") {
+        for mark in query::URLS.find_iter(text) {
             let start = mark + 3;
             let ends = |b: &u8| b.is_ascii_whitespace() || b"\"'<>`\\{}|^".contains(b) || *b < b' ';
             let len = text[start..].iter().take(LONGEST_URL).position(ends);

@@ -209,7 +209,7 @@ impl Scrubber {
 
     /// Where the secret of a pair starts. A project's own rules come before what is known of all.
     fn secret_of(&self, pair: &str, query: &Query<'_>) -> Option<usize> {
-        if !self.rules.is_empty()
+        if self.has_rules
             && let Some((key, value)) = pair.split_once('=')
         {
             let key = query::decoded(key);

@@ -1,12 +1,18 @@
 //! Secrets that are known by value: from the environment, from credential positions, and dummies that stand for
 //! recorded ones. They are found wherever they stand, whatever they are wrapped in.
 
-use std::{borrow::Cow, collections::HashMap, ops::Range, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    ops::Range,
+    sync::{Arc, LazyLock},
+};
 
 use base64::{
     Engine,
     engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
 };
+use memchr::memmem::Finder;
 
 use super::{encoded, grams::Grams};
 
@@ -168,12 +174,15 @@ fn forms_of(value: &[u8]) -> Vec<Vec<u8>> {
 
 /// Where a part of a value may have been left out.
 pub(super) fn masks(text: &[u8]) -> impl Iterator<Item = usize> {
-    let stars = memchr::memmem::find_iter(text, b"***");
-    let dots = memchr::memmem::find_iter(text, b"...");
+    let stars = STARS.find_iter(text);
+    let dots = DOTS.find_iter(text);
     let signs = memchr::memchr_iter(0xe2, text)
         .filter(|at| text[*at..].starts_with("…".as_bytes()) || text[*at..].starts_with("•••".as_bytes()));
     stars.chain(dots).chain(signs)
 }
+
+static STARS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("***"));
+static DOTS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("..."));
 
 /// Words that are somebody's password, and everybody's word.
 fn is_common(value: &[u8]) -> bool {

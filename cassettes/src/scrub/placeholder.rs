@@ -1,8 +1,9 @@
 //! The text that stands where a secret stood: `{{redacted:KIND:N}}`.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::LazyLock};
 
 use exchange::{Body, Exchange, Header, Headers, Reply, StreamKind};
+use memchr::memmem::Finder;
 
 use super::placeholders;
 use crate::{
@@ -140,7 +141,7 @@ pub(super) fn kinds_in(text: &str) -> impl Iterator<Item = &str> {
 /// Where placeholders stand in a text that need not be UTF-8.
 pub(super) fn spans(text: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
-    for start in memchr::memmem::find_iter(text, OPEN) {
+    for start in OPENINGS.find_iter(text) {
         let rest = &text[start..text.len().min(start + LONGEST)];
         let end = memchr::memmem::find(rest, CLOSE.as_bytes()).map(|end| end + CLOSE.len());
         if let Some(end) = end.filter(|end| std::str::from_utf8(&rest[..*end]).is_ok_and(is_placeholder)) {
@@ -156,6 +157,8 @@ fn kind_of(text: &str) -> Option<&str> {
     let number_is_plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
     (kind_is_plain && number_is_plain).then_some(kind)
 }
+
+static OPENINGS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(OPEN));
 
 pub(super) const OPEN: &str = "{{redacted:";
 const CLOSE: &str = "}}";

@@ -3,7 +3,9 @@
 //! Some keys always name one, some only in certain company: `state` filters issues on GitHub, and is a secret beside
 //! an authorization code.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::LazyLock};
+
+use memchr::memmem::Finder;
 
 use super::headers::token_kind;
 
@@ -60,6 +62,9 @@ impl<'a> Query<'a> {
             || is_like_a_key(value, if names_things { LONG_KEY } else { SHORTEST_KEY })
     }
 }
+
+/// Where an address may begin.
+pub(super) static URLS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("://"));
 
 /// Keys such as `job_token` or `webhook_secret`. The tokens with which lists are paged are none.
 fn is_named_like_a_credential(key: &str) -> bool {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{
     encoded,
     learned::{self, Learned},
-    shapes,
+    query, shapes,
 };
 
 /// For one body, and for what was known when it was made.
@@ -66,7 +66,7 @@ fn escapes(body: &[u8]) -> impl Iterator<Item = usize> {
 
 /// URLs that have a place for a credential.
 fn urls(body: &[u8]) -> impl Iterator<Item = usize> {
-    memchr::memmem::find_iter(body, b"://").filter(|at| {
+    query::URLS.find_iter(body).filter(|at| {
         let rest = &body[at + 3..];
         let mut url =
             rest.iter().take_while(|b| !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b'<' | b'>'));

@@ -27,10 +27,13 @@ pub(crate) fn measure(report: &mut Report) {
         let knowing = secrets.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
         let scrubber = Scrubber::new().knowing(knowing);
         let samples = Samples::new((0..RUNS).map(|_| {
-            let (mut scrubber, exchange) = (scrubber.clone(), exchange(media, &body));
+            let mut batch: Vec<_> = (0..BATCH).map(|_| (scrubber.clone(), exchange(media, &body))).collect();
             let start = on_cpu();
-            scrubber.exchange(exchange).expect("it can be looked into");
-            (on_cpu() - start).as_secs_f64() * 1e3 / mib
+            for (scrubber, exchange) in batch.drain(..) {
+                let mut scrubber = scrubber;
+                scrubber.exchange(exchange).expect("it can be looked into");
+            }
+            (on_cpu() - start).as_secs_f64() * 1e3 / mib / BATCH as f64
         }));
         let (least, median, most) = (samples.least(), samples.median(), samples.most());
         report.row(
@@ -130,4 +133,6 @@ fn escapes() -> String {
     serde_json::to_string(&items).expect("a value")
 }
 
-const RUNS: usize = 15;
+const RUNS: usize = 9;
+/// The clock ticks every few milliseconds.
+const BATCH: usize = 20;

@@ -345,3 +345,16 @@ fn a_url_inside_of_a_url_gives_up_its_credentials_too() {
          https://me:{{redacted:password:1}}@c.test/d://you:{{redacted:password:2}}@e.test"
     );
 }
+
+#[test]
+fn the_escapes_of_a_script_are_looked_behind() {
+    let secret = ["Zq81", "LmnoPQ77", "wxyz0"].concat();
+    let escaped: String = secret.bytes().map(|b| format!("\\u{b:04x}")).collect();
+    let mut scrubber = Scrubber::new().knowing([("A_TOKEN", secret.as_bytes())]);
+    let body = Body::from_bytes(format!("let note = \"{escaped}\";"));
+    let scrubbed = scrubber.response(reply(&[("content-type", "text/javascript")], body));
+    assert_eq!(
+        String::from_utf8_lossy(scrubbed.body.bytes().unwrap()),
+        "let note = \"{{redacted:secret:1}}\";"
+    );
+}

@@ -65,7 +65,7 @@ impl Exchange {
             "cut": cut,
             "whole": if self.reply.trailers.is_empty() { Some(whole) } else { None },
             "breaks_off": breaks_off,
-            "resets": number % 2 == 0,
+            "resets": number.is_multiple_of(2),
         })
     }
 }

@@ -248,11 +248,18 @@ impl<'s> Detector<'s> {
     /// Credentials in the URLs of a text.
     fn urls(&mut self, text: &[u8]) -> Vec<Edit<'static>> {
         let mut edits = Vec::new();
+        // The URL before, and where its pairs start: one that stands inside of it ends where it ends.
+        let (mut end, mut read_from) = (0, usize::MAX);
         for mark in query::URLS.find_iter(text) {
             let start = mark + 3;
+            let is_within = start < end;
             let ends = |b: &u8| b.is_ascii_whitespace() || b"\"'<>`\\{}|^".contains(b) || *b < b' ';
-            let len = text[start..].iter().take(LONGEST_URL).position(ends);
-            let len = len.unwrap_or_else(|| (text.len() - start).min(LONGEST_URL));
+            if !is_within {
+                let len = text[start..].iter().take(LONGEST_URL).position(ends);
+                end = start + len.unwrap_or_else(|| (text.len() - start).min(LONGEST_URL));
+                read_from = usize::MAX;
+            }
+            let len = end - start;
             let Ok(url) = std::str::from_utf8(&text[start..start + len]) else { continue };
             let authority = &url[..url.find(['/', '?', '#']).unwrap_or(url.len())];
             if let Some((user, password)) =
@@ -264,7 +271,13 @@ impl<'s> Detector<'s> {
                 self.secrets.learned.learn(password.as_bytes(), Cow::Borrowed("password"));
                 edits.push(self.hidden(at..at + password.len(), Cow::Borrowed("password"), text));
             }
-            let Some(pairs_at) = url.find(['?', '#']).map(|mark| mark + 1) else { continue };
+            if read_from < start {
+                continue;
+            }
+            let Some(pairs_at) = memchr::memchr2(b'?', b'#', url.as_bytes()).map(|mark| mark + 1) else {
+                continue;
+            };
+            read_from = start + pairs_at;
             let host = authority.rsplit('@').next().map(|host| host.split(':').next().unwrap_or(host));
             let query = Query::of(&url[pairs_at..], host);
             let mut at = start + pairs_at;

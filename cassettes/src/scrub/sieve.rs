@@ -55,21 +55,30 @@ impl<'b> Sieve<'b> {
     }
 }
 
-/// Escapes that are not those of JSON, which a value that is passed over does not have.
+/// Escapes of every kind. Those of a JSON string stand in no value that is passed over, but in a script they do.
 fn escapes(body: &[u8]) -> impl Iterator<Item = usize> {
-    memchr::memchr2_iter(b'%', b'&', body).filter(|at| match (body[*at], body.get(at + 1)) {
+    memchr::memchr3_iter(b'%', b'&', b'\\', body).filter(|at| match (body[*at], body.get(at + 1)) {
         (b'%', Some(next)) => next.is_ascii_hexdigit(),
-        (_, Some(next)) => *next == b'#' || next.is_ascii_alphabetic(),
+        (b'&', Some(next)) => *next == b'#' || next.is_ascii_alphabetic(),
+        (_, Some(next)) => b"u/nrt\"\\".contains(next),
         (_, None) => false,
     })
 }
 
 /// URLs that have a place for a credential.
 fn urls(body: &[u8]) -> impl Iterator<Item = usize> {
-    query::URLS.find_iter(body).filter(|at| {
-        let rest = &body[at + 3..];
-        let mut url =
-            rest.iter().take_while(|b| !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b'<' | b'>'));
-        url.any(|b| matches!(b, b'?' | b'#' | b'@'))
+    // How far it is known that there is none.
+    let mut harmless = 0;
+    query::URLS.find_iter(body).filter(move |at| {
+        let start = (at + 3).max(harmless);
+        let goes_on = |b: &u8| !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b'<' | b'>');
+        let of_note = |b: &u8| matches!(b, b'?' | b'#' | b'@');
+        match body[start..].iter().position(|b| !goes_on(b) || of_note(b)) {
+            Some(place) if of_note(&body[start + place]) => true,
+            place => {
+                harmless = place.map_or(body.len(), |place| start + place);
+                false
+            }
+        }
     })
 }

@@ -334,3 +334,29 @@ fn a_header_in_a_body_gives_its_credential_away_elsewhere() {
     let left = String::from_utf8_lossy(scrubbed.body.bytes().unwrap()).into_owned();
     assert!(!left.contains(&secret), "{left}");
 }
+
+#[test]
+fn a_url_inside_of_a_url_gives_up_its_credentials_too() {
+    let mut scrubber = Scrubber::new();
+    let body = "see https://a.test/?x=1&next=https://b.test/?token=hush#access_token=hushhush, \
+                https://me:pass1word@c.test/d://you:other2word@e.test";
+    let scrubbed = scrubber.response(reply(&[("content-type", "text/plain")], Body::from_bytes(body)));
+    assert_eq!(
+        String::from_utf8_lossy(scrubbed.body.bytes().unwrap()),
+        "see https://a.test/?x=1&next=https://b.test/?token={{redacted:query:1}}#access_token={{redacted:query:2}}, \
+         https://me:{{redacted:password:1}}@c.test/d://you:{{redacted:password:2}}@e.test"
+    );
+}
+
+#[test]
+fn the_escapes_of_a_script_are_looked_behind() {
+    let secret = ["Zq81", "LmnoPQ77", "wxyz0"].concat();
+    let escaped: String = secret.bytes().map(|b| format!("\\u{b:04x}")).collect();
+    let mut scrubber = Scrubber::new().knowing([("A_TOKEN", secret.as_bytes())]);
+    let body = Body::from_bytes(format!("let note = \"{escaped}\";"));
+    let scrubbed = scrubber.response(reply(&[("content-type", "text/javascript")], body));
+    assert_eq!(
+        String::from_utf8_lossy(scrubbed.body.bytes().unwrap()),
+        "let note = \"{{redacted:secret:1}}\";"
+    );
+}

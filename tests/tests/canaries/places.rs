@@ -134,6 +134,10 @@ pub const PLACES: &[Place] = &[
     environment("reply: HTML", |s| {
         answers(Reply::new("text/html", format!("<p>no such key: {}</p>", html(s)), "<p>ask for one</p>"))
     }),
+    environment("reply: script, escaped", |s| {
+        let escaped: String = s.bytes().map(|b| format!("\\u{b:04x}")).collect();
+        answers(Reply::new("application/javascript", format!("let note = \"{escaped}\";"), " // end"))
+    }),
     environment("reply: binary", |s| {
         answers(Reply::new(
             "application/grpc-web",

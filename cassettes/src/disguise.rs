@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use exchange::{Headers, Message, Peer, Reply, Response};
+use exchange::{Exchange, Headers, Message, Peer, Reply, Response};
 
 use crate::{
     edits::{Edit, edit_headers},
-    format::{Cassette, Redaction, placeholder_parts},
+    format::{Redaction, placeholder_parts},
     scrub::{
         dummy::{dummy, dummy_of_variable},
         placeholders,
@@ -23,29 +23,41 @@ pub struct StandIn {
     pub dummy: String,
 }
 
-/// What stands in for the secrets of a cassette.
-pub(crate) fn stand_ins(cassette: &Cassette) -> Vec<StandIn> {
-    let mut found = BTreeSet::new();
-    let mut look = |text: &[u8]| {
-        for placeholder in placeholders::texts_in(text) {
-            if found.len() < MOST
-                && let Some((kind, number)) = placeholder_parts(placeholder)
-            {
+/// The placeholders of an exchange.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Whether a client would see one.
+    pub(crate) in_reply: bool,
+    /// Kind and number of those that may come back in any place.
+    secrets: Vec<(String, u32)>,
+}
+
+impl Seen {
+    pub(crate) fn of(exchange: &Exchange) -> Self {
+        let mut secrets = Vec::new();
+        placeholders::each_text(exchange, &mut |text| {
+            for (kind, number) in placeholders::texts_in(text).filter_map(placeholder_parts) {
                 // By place, these are known without being known by value.
                 if !matches!(kind, "cookie" | "header" | "account") {
-                    found.insert((kind.to_owned(), number));
+                    secrets.push((kind.to_owned(), number));
                 }
             }
-        }
-    };
-    for exchange in &cassette.exchanges {
-        placeholders::each_text(exchange, &mut look);
+        });
+        Self { in_reply: has_placeholders(&exchange.reply), secrets }
     }
-    let found = found.into_iter().map(|(kind, number)| {
-        let dummy = dummy(&kind, number);
-        StandIn { kind, number, dummy }
+}
+
+/// What stands in for the secrets of a cassette.
+pub(crate) fn stand_ins<'s>(
+    seen: impl Iterator<Item = &'s Seen>,
+    redaction: Option<&'s Redaction>,
+) -> Vec<StandIn> {
+    let found: BTreeSet<&(String, u32)> = seen.flat_map(|seen| &seen.secrets).collect();
+    let found = found.into_iter().take(MOST).map(|(kind, number)| {
+        let dummy = dummy(kind, *number);
+        StandIn { kind: kind.clone(), number: *number, dummy }
     });
-    found.chain(cassette.redaction.iter().flat_map(variables)).collect()
+    found.chain(redaction.into_iter().flat_map(variables)).collect()
 }
 
 fn variables(redaction: &Redaction) -> impl Iterator<Item = StandIn> {
@@ -56,7 +68,7 @@ fn variables(redaction: &Redaction) -> impl Iterator<Item = StandIn> {
 }
 
 /// Whether a client would see a placeholder.
-pub(crate) fn has_placeholders(reply: &Reply) -> bool {
+fn has_placeholders(reply: &Reply) -> bool {
     let Reply::Response(response) = reply else { return false };
     let mut has = false;
     placeholders::each_text_of_reply(response, &mut |text| has = has || placeholders::may_be_in(text));
@@ -97,10 +109,10 @@ const MOST: usize = 2_000;
 mod tests {
     use std::time::Duration;
 
-    use exchange::{Body, End, Exchange, Header, Request, Url};
+    use exchange::{Body, End, Header, Request, Url};
 
     use super::*;
-    use crate::{Scrubber, scrub::Scrubbed};
+    use crate::Scrubber;
 
     fn response(media: &str, body: String) -> Response {
         Response {
@@ -119,8 +131,8 @@ mod tests {
         }
     }
 
-    fn cassette(response: Response) -> Cassette {
-        let exchange = Exchange {
+    fn exchange(response: Response) -> Exchange {
+        Exchange {
             id: 1,
             at: Duration::ZERO,
             request: Request {
@@ -131,8 +143,7 @@ mod tests {
                 trailers: Headers::new(),
             },
             reply: Reply::Response(response),
-        };
-        Cassette { redaction: None, policy: None, exchanges: vec![Scrubbed::attest(exchange)] }
+        }
     }
 
     #[test]
@@ -140,20 +151,21 @@ mod tests {
         let pem = "{{redacted:private_key:1}}";
         let body = serde_json::json!({"key": pem, "note": "a {{redacted:github_token:2}}!"}).to_string();
         let response = response("application/json", body.clone());
-        let cassette = cassette(response.clone());
+        let exchange = exchange(response.clone());
         let Reply::Response(live) = disguised(&Reply::Response(response)) else { unreachable!() };
         let json: serde_json::Value = serde_json::from_slice(live.body.bytes().unwrap()).unwrap();
         assert_eq!(json["key"], dummy("private_key", 1));
         assert_eq!(json["note"], format!("a {}!", dummy("github_token", 2)));
         assert_eq!(live.headers.text("x-token"), Some(dummy("token", 3).as_str()));
         // The client sends all of it on, in a body of another form.
-        let known = stand_ins(&cassette);
+        let seen = Seen::of(&exchange);
+        let known = stand_ins([&seen].into_iter(), None);
         let mut scrubber =
             Scrubber::new().standing_in(known.iter().map(|s| (s.kind.as_str(), s.number, s.dummy.as_str())));
         let request = Request {
             method: "POST".into(),
             body: Body::from_bytes(format!("{} and {}", dummy("github_token", 2), dummy("token", 3))),
-            ..cassette.exchanges[0].request.clone()
+            ..exchange.request.clone()
         };
         let scrubbed = scrubber.request(request);
         assert_eq!(

@@ -10,7 +10,7 @@ use exchange::{Content, Exchange, Peer, Piece, Request};
 use matchers::{Canonical, Key, Policy};
 
 use crate::{
-    disguise::{StandIn, has_placeholders, stand_ins},
+    disguise::{Seen, StandIn, stand_ins},
     format::{Cassette, Redaction},
     rebind::uuids_in,
     scrub::{Scrubbed, placeholders},
@@ -41,13 +41,12 @@ pub enum Route {
 impl Index {
     /// `default` holds where the cassette does not carry its own policy.
     pub fn new(cassette: Cassette, default: &Policy) -> Self {
-        let stand_ins = stand_ins(&cassette);
-        let disguised = (0u32..).zip(&cassette.exchanges);
-        let disguised =
-            disguised.filter(|(_, e)| has_placeholders(&e.reply)).map(|(place, _)| place).collect();
         let policy = cassette.policy.unwrap_or_else(|| default.clone());
         let (redaction, exchanges) = (cassette.redaction, cassette.exchanges);
-        let canonicals = canonicals(&exchanges, &policy);
+        let (canonicals, seen): (Vec<_>, Vec<_>) = read_all(&exchanges, &policy).into_iter().unzip();
+        let stand_ins = stand_ins(seen.iter(), redaction.as_ref());
+        let disguised =
+            (0u32..).zip(&seen).filter(|(_, seen)| seen.in_reply).map(|(place, _)| place).collect();
         let mut queues: HashMap<Route, Vec<u32>> = HashMap::with_capacity(exchanges.len() * 2);
         for (place, canonical) in (0u32..).zip(&canonicals) {
             queues.entry(Route::Exact(canonical.exact)).or_default().push(place);
@@ -156,9 +155,9 @@ fn without_number(placeholder: &str) -> Option<String> {
 }
 
 /// Canonical forms cost the most when a large cassette is made ready, so they are made on all cores.
-fn canonicals(exchanges: &[Scrubbed<Exchange>], policy: &Policy) -> Vec<Canonical> {
-    let of = |part: &[Scrubbed<Exchange>]| -> Vec<Canonical> {
-        part.iter().map(|e| canonical(&e.request, policy)).collect()
+fn read_all(exchanges: &[Scrubbed<Exchange>], policy: &Policy) -> Vec<(Canonical, Seen)> {
+    let of = |part: &[Scrubbed<Exchange>]| -> Vec<(Canonical, Seen)> {
+        part.iter().map(|e| (canonical(&e.request, policy), Seen::of(e))).collect()
     };
     let workers = thread::available_parallelism().map_or(1, usize::from);
     if exchanges.len() < WORTH_A_THREAD || workers == 1 {

@@ -15,6 +15,11 @@ impl<'a> Edit<'a> {
     pub(crate) fn new(span: Range<usize>, new: impl Into<Cow<'a, [u8]>>) -> Self {
         Self { span, new: new.into() }
     }
+
+    /// The same change, told by where it stands in a larger text.
+    pub(crate) fn moved(self, by: usize) -> Self {
+        Self { span: self.span.start + by..self.span.end + by, new: self.new }
+    }
 }
 
 /// The text after its edits, which are in order and do not overlap.
@@ -67,7 +72,9 @@ pub(crate) fn edit_headers<'a>(headers: &Headers, edits_of: impl Fn(&[u8]) -> Ve
 pub(crate) fn edit_message<'a>(message: &Message, edits_of: impl FnOnce(&[u8]) -> Vec<Edit<'a>>) -> Message {
     let piece = match &message.piece {
         Piece::Text(text) => {
-            Piece::Text(apply_to_str(text, &edits_of(text.as_bytes())).unwrap_or_else(|| text.clone()))
+            // An edit inside of a character leaves a mark, and not what was to go.
+            let new = apply(text.as_bytes(), &edits_of(text.as_bytes()));
+            Piece::Text(String::from_utf8_lossy(&new).into_owned())
         }
         Piece::Binary(bytes) => Piece::Binary(apply(bytes, &edits_of(bytes)).into()),
         close @ Piece::Close(_) => close.clone(),

@@ -58,14 +58,19 @@ pub struct Scrubber {
     secrets: Secrets,
     /// How often a text was changed.
     changes: usize,
+    /// Whether something was too large to be looked into.
+    gave_up: bool,
 }
 
 /// Why an exchange cannot be kept: something in it cannot be looked into.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the {part} says that it is coded as {coding}, and cannot be decoded: nobody can tell what is in it")]
-pub struct Unscrubbable {
-    part: &'static str,
-    coding: String,
+pub enum Unscrubbable {
+    #[error(
+        "the {part} says that it is coded as {coding}, and cannot be decoded: nobody can tell what is in it"
+    )]
+    Undecodable { part: &'static str, coding: String },
+    #[error("what is packed in it comes to more than {} MiB, which are looked into at the most", encoded::MOST >> 20)]
+    TooMuch,
 }
 
 impl<T> Scrubbed<T> {
@@ -176,7 +181,12 @@ impl Scrubber {
         if let Some(response) = exchange.reply.response() {
             readable("reply", &response.headers, &response.body)?;
         }
-        Ok(Scrubbed::attest(self.until_nothing_changes(exchange, Self::once)))
+        self.gave_up = false;
+        let scrubbed = self.until_nothing_changes(exchange, Self::once);
+        match self.gave_up {
+            true => Err(Unscrubbable::TooMuch),
+            false => Ok(Scrubbed::attest(scrubbed)),
+        }
     }
 
     /// Scrubs an exchange for what was learned after it was scrubbed, when `known` values were known.
@@ -266,6 +276,7 @@ impl Scrubber {
         let bytes = body.bytes().map(|bytes| &bytes[..]).unwrap_or_default();
         let mut detector = Detector::of_body(&mut self.secrets, &self.rules, bytes);
         let new = text::rewrite_body(body, headers, &mut |leaf| detector.in_leaf(leaf));
+        self.gave_up = self.gave_up || detector.gave_up();
         self.changes += usize::from(new.content != body.content);
         new
     }
@@ -345,7 +356,7 @@ fn readable(part: &'static str, headers: &Headers, body: &Body) -> Result<(), Un
         && !encoded::has_mark(bytes)
     {
         true => Ok(()),
-        false => Err(Unscrubbable { part, coding: named.join(", ") }),
+        false => Err(Unscrubbable::Undecodable { part, coding: named.join(", ") }),
     }
 }
 

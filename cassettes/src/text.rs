@@ -92,7 +92,9 @@ pub(crate) fn in_body(content: &[u8], headers: &Headers, find: &mut Find<'_>) ->
         Some(StreamKind::Events) if std::str::from_utf8(content).is_ok() => {
             return stream::in_events(content, find);
         }
-        Some(StreamKind::Lines) => return stream::in_lines(content, find),
+        Some(StreamKind::Lines) if std::str::from_utf8(content).is_ok() => {
+            return stream::in_lines(content, find);
+        }
         _ => {}
     }
     let media = headers.media_type().unwrap_or_default();
@@ -131,16 +133,19 @@ fn in_text<'a>(content: &'a [u8], path: &mut Vec<Step<'a>>, find: &mut Find<'_>)
     find(&Leaf { text: content, form, path, in_grant: false })
 }
 
-/// Changes in order of which none overlaps another: of two that do, the longer one stays, else the first.
+/// Changes in order of which none overlaps another: of two that do, the longer one takes the place of both.
 pub(crate) fn settle(mut edits: Vec<Edit<'static>>) -> Vec<Edit<'static>> {
     edits.sort_by_key(|edit| (edit.span.start, std::cmp::Reverse(edit.span.end)));
     let mut settled: Vec<Edit<'static>> = Vec::with_capacity(edits.len());
     for edit in edits {
         match settled.last_mut() {
+            // Nothing of the shorter one may stay either.
             Some(last) if edit.span.start < last.span.end => {
+                let all = last.span.start..last.span.end.max(edit.span.end);
                 if edit.span.len() > last.span.len() {
-                    *last = edit;
+                    last.new = edit.new;
                 }
+                last.span = all;
             }
             _ => settled.push(edit),
         }

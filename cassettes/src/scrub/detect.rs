@@ -25,6 +25,8 @@ pub(super) struct Detector<'s> {
     rules: &'s Rules,
     /// Of the body that is being looked into.
     sieve: Option<Sieve<'s>>,
+    /// What packed files may still unpack to. At none, not all was looked into.
+    left: u64,
     /// Whether the project has rules of its own.
     has_rules: bool,
     /// What the names of the body say; few of them are different.
@@ -33,7 +35,14 @@ pub(super) struct Detector<'s> {
 
 impl<'s> Detector<'s> {
     pub(super) fn new(secrets: &'s mut Secrets, rules: &'s Rules) -> Self {
-        Self { secrets, rules, sieve: None, has_rules: !rules.is_empty(), says: HashMap::new() }
+        Self {
+            secrets,
+            rules,
+            sieve: None,
+            left: encoded::MOST,
+            has_rules: !rules.is_empty(),
+            says: HashMap::new(),
+        }
     }
 
     /// For the values of one body.
@@ -41,6 +50,11 @@ impl<'s> Detector<'s> {
         // A project's own patterns may hit anywhere.
         let sieve = rules.patterns().is_empty().then(|| Sieve::of(body, &secrets.learned));
         Self { sieve, ..Self::new(secrets, rules) }
+    }
+
+    /// Whether packed files came to more than is looked into.
+    pub(super) fn gave_up(&self) -> bool {
+        self.left == 0
     }
 
     /// The changes to a value of a body.
@@ -111,7 +125,8 @@ impl<'s> Detector<'s> {
         let Some(name) = leaf.name().filter(|_| leaf.text != b"0") else { return Vec::new() };
         let (redacts, keeps) = self.rules_of(leaf);
         let is_named = leaf.text.len() >= 4 && self.says(name, leaf.in_grant) == Says::Surely;
-        let is_secret = redacts || (is_named && !keeps);
+        let is_known = self.secrets.learned.place_of(leaf.text).is_some();
+        let is_secret = redacts || is_known || (is_named && !keeps);
         match is_secret {
             true => vec![Edit::new(0..leaf.text.len(), b"0".to_vec())],
             false => Vec::new(),
@@ -136,7 +151,9 @@ impl<'s> Detector<'s> {
     /// A placeholder for all of a value, which is from now on known everywhere.
     fn whole(&mut self, text: &[u8], kind: &'static str) -> Edit<'static> {
         let kind = shapes::kind_of(text).unwrap_or(kind);
-        self.secrets.learned.learn(text, Cow::Borrowed(kind));
+        if keys::is_worth_knowing(text) {
+            self.secrets.learned.learn(text, Cow::Borrowed(kind));
+        }
         // A header that stands in a body: elsewhere the credential stands without its scheme.
         let mut words = text.splitn(2, |b| *b == b' ');
         if let (Some(scheme), Some(bare)) = (words.next(), words.next())
@@ -154,8 +171,12 @@ impl<'s> Detector<'s> {
         }
         let mut edits = self.as_it_stands(text);
         if depth < DEEPEST {
-            let mut packed = |content: &[u8]| self.inside(content, depth + 1);
-            if let Some(new) = encoded::in_compressed(text, &mut packed) {
+            let most = self.left;
+            let mut packed = |content: &[u8]| {
+                self.left = self.left.saturating_sub(content.len() as u64);
+                self.inside(content, depth + 1)
+            };
+            if let Some(new) = encoded::in_compressed(text, most, &mut packed) {
                 return vec![Edit::new(0..text.len(), new)];
             }
             if !is_binary {
@@ -302,5 +323,5 @@ fn has_pair(text: &[u8], mark: u8, next: fn(&u8) -> bool) -> bool {
 /// Nothing shorter is a token, and no shorter value is learned.
 const SHORTEST: usize = 8;
 /// Encodings in encodings.
-const DEEPEST: usize = 4;
+pub(super) const DEEPEST: usize = 4;
 const LONGEST_URL: usize = 8 * 1024;

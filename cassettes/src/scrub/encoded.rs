@@ -58,13 +58,15 @@ pub(super) fn may_hold_text(content: &[u8]) -> bool {
     })
 }
 
-/// The content of a gzip or zstd file with the change that `change` wants.
+/// The content of a gzip or zstd file with the change that `change` wants. It is given `most` bytes of the content at the
+/// most.
 pub(super) fn in_compressed(
     data: &[u8],
+    most: u64,
     change: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>,
 ) -> Option<Vec<u8>> {
     let packing = Packing::of(data)?;
-    let new = change(&packing.unpacked(data)?)?;
+    let new = change(&packing.unpacked(data, most)?)?;
     match packing {
         Packing::Gzip => {
             let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -83,8 +85,8 @@ pub(super) fn has_mark(data: &[u8]) -> bool {
 /// Whether all that anybody can unpack is little enough to be looked at.
 pub(super) fn can_be_read(data: &[u8]) -> bool {
     Packing::of(data)
-        .and_then(|packing| packing.unpacked(data))
-        .is_some_and(|content| content.len() < MOST as usize)
+        .and_then(|packing| packing.unpacked(data, MOST))
+        .is_some_and(|content| (content.len() as u64) < MOST)
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -103,13 +105,13 @@ impl Packing {
     }
 
     /// As far as it can be read: a file may be cut short.
-    fn unpacked(self, data: &[u8]) -> Option<Vec<u8>> {
+    fn unpacked(self, data: &[u8], most: u64) -> Option<Vec<u8>> {
         let mut content = Vec::new();
         let reader: &mut dyn Read = match self {
             Self::Gzip => &mut MultiGzDecoder::new(data),
             Self::Zstd => &mut zstd::stream::read::Decoder::new(data).ok()?,
         };
-        let _ = reader.take(MOST).read_to_end(&mut content);
+        let _ = reader.take(most).read_to_end(&mut content);
         Some(content)
     }
 }
@@ -214,8 +216,8 @@ const SHORTEST: usize = 16;
 const SHORTEST_LINE: usize = 56;
 /// No token is shorter.
 const SHORTEST_TEXT: usize = 16;
-/// What a small file may unpack to.
-const MOST: u64 = 64 << 20;
+/// What the files of one body may unpack to.
+pub(super) const MOST: u64 = 256 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -271,9 +273,9 @@ mod tests {
         encoder.write_all(b"a secret file").unwrap();
         let files = [encoder.finish().unwrap(), zstd::stream::encode_all(&b"a secret file"[..], 3).unwrap()];
         for file in files {
-            let new = in_compressed(&file, &mut |content| Some(content.to_ascii_uppercase())).unwrap();
+            let new = in_compressed(&file, MOST, &mut |content| Some(content.to_ascii_uppercase())).unwrap();
             let mut seen = Vec::new();
-            in_compressed(&new, &mut |content| {
+            in_compressed(&new, MOST, &mut |content| {
                 seen = content.to_vec();
                 None
             });

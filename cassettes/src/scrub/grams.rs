@@ -10,7 +10,7 @@ use std::{collections::HashMap, ops::Range};
 pub(super) struct Grams {
     table: Table,
     /// For four bytes, which texts hold them, and where.
-    holders: HashMap<u32, Vec<(u32, u8)>>,
+    holders: HashMap<u32, Vec<(u32, u16)>>,
     texts: Vec<Vec<u8>>,
 }
 
@@ -27,7 +27,12 @@ impl Grams {
     pub(super) fn add(&mut self, text: Vec<u8>) {
         debug_assert!(text.len() >= Self::SHORTEST);
         let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
-        for (offset, window) in (0u8..).zip(text.windows(4)).take(STEP) {
+        // Where fewest others are: tokens of one issuer begin alike.
+        let held = |window: &[u8]| self.holders.get(&gram_of(window)).map_or(0, Vec::len);
+        let loads: Vec<usize> = text.windows(4).take(FARTHEST).map(held).collect();
+        let load = |start: &usize| -> usize { loads[*start..*start + STEP].iter().sum() };
+        let start = (0..=loads.len() - STEP).min_by_key(load).unwrap_or_default();
+        for (offset, window) in (0u16..).zip(text.windows(4)).skip(start).take(STEP) {
             let gram = gram_of(window);
             self.table.insert(gram);
             self.holders.entry(gram).or_default().push((number, offset));
@@ -35,8 +40,12 @@ impl Grams {
         self.texts.push(text);
     }
 
-    /// Where texts stand, in order; of two that overlap the longer one.
-    pub(super) fn find(&self, text: &[u8]) -> Vec<(Range<usize>, usize)> {
+    /// Where those texts stand that `count`, in order; of two that overlap the first, and of two at one place the longer.
+    pub(super) fn find(
+        &self,
+        text: &[u8],
+        count: &dyn Fn(&Range<usize>, usize) -> bool,
+    ) -> Vec<(Range<usize>, usize)> {
         let mut found: Vec<(Range<usize>, usize)> = Vec::new();
         if self.texts.is_empty() {
             return found;
@@ -50,7 +59,10 @@ impl Grams {
                 let wanted = &self.texts[*number as usize];
                 let start = place.checked_sub(usize::from(*offset));
                 if let Some(start) = start.filter(|start| text[*start..].starts_with(wanted)) {
-                    found.push((start..start + wanted.len(), *number as usize));
+                    let (span, number) = (start..start + wanted.len(), *number as usize);
+                    if count(&span, number) {
+                        found.push((span, number));
+                    }
                 }
             }
         }
@@ -145,6 +157,8 @@ fn pair(a: u8, b: u8) -> usize {
 
 /// Any text of eight bytes has five places at which four bytes of it begin.
 const STEP: usize = 5;
+/// So far into a text a place is looked for.
+const FARTHEST: usize = 96;
 
 #[cfg(test)]
 mod tests {
@@ -160,7 +174,7 @@ mod tests {
             let mut grams = Grams::default();
             wanted.iter().for_each(|text| grams.add(text.clone().into_bytes()));
             let text = format!("{before}{}{behind}", wanted[pick % wanted.len()]);
-            let found = grams.find(text.as_bytes());
+            let found = grams.find(text.as_bytes(), &|_, _| true);
             let first = wanted.iter().filter_map(|wanted| text.find(wanted.as_str())).min().unwrap();
             prop_assert_eq!(found[0].0.start, first);
             for (span, number) in &found {

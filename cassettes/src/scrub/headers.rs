@@ -7,10 +7,7 @@ use super::{
     query::{self, Query},
     shapes, subprotocol,
 };
-use crate::{
-    edits::apply_to_str,
-    text::{Form, View, settle, unescaped},
-};
+use crate::text::{Form, View, settle, unescaped};
 
 impl Scrubber {
     pub(super) fn request_header(&mut self, header: Header) -> Header {
@@ -50,8 +47,8 @@ impl Scrubber {
                     && !self.rules.keeps_header(name)
                     && names::is_random_header(header.value()) =>
                 {
-                    let placeholder = self.placeholder("header", header.value());
-                    rebuilt(&header, &placeholder)
+                    // A client may ask for what it names.
+                    self.whole(&header, "opaque")
                 }
                 _ => self.value(header),
             })
@@ -65,8 +62,9 @@ impl Scrubber {
         if edits.is_empty() {
             return header;
         }
+        // What was packed and is packed again may hold what no header may.
         Header::new(header.name(), crate::edits::apply(header.value(), &edits))
-            .expect("the name was legal and what is put in has no control character")
+            .unwrap_or_else(|_| self.whole(&header, "header"))
     }
 
     /// `Bearer` and its kin stay readable; what follows them does not. A first word that is none of them may be a
@@ -190,7 +188,10 @@ impl Scrubber {
             return text;
         }
         let edits = self.edits(view.text(), Form::Text);
-        apply_to_str(&text, &settle(view.in_source(edits, unescaped))).unwrap_or(text)
+        {
+            let new = crate::edits::apply(text.as_bytes(), &settle(view.in_source(edits, unescaped)));
+            String::from_utf8_lossy(&new).into_owned()
+        }
     }
 
     /// Scrubs the pairs of a query, and those of a fragment behind it.

@@ -57,6 +57,15 @@ pub(super) fn is_random(value: &[u8]) -> bool {
     digits >= 2 && letters >= 2 && seen.iter().filter(|seen| **seen).count() >= 8
 }
 
+/// Whether a value that stood where a secret stands is to be looked for elsewhere: what is a word, or several, may be
+/// the text of an error.
+pub(super) fn is_worth_knowing(value: &[u8]) -> bool {
+    let has = |of: fn(&u8) -> bool| value.iter().any(of);
+    let is_word =
+        value.iter().all(|b| b.is_ascii_lowercase() || matches!(b, b'-' | b'_' | b'.' | b'\'' | b','));
+    !has(u8::is_ascii_whitespace) && !is_word
+}
+
 /// Whether a value only says that something was taken out, or is to be put in.
 pub(super) fn is_stand_in(value: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(value) else { return false };

@@ -99,9 +99,8 @@ impl Learned {
         let counts = |span: &Range<usize>, value: usize| {
             !self.values[value].is_plain_word || crate::rebind::stands_alone(text, span.start, span.len())
         };
-        let found = self.forms.grams.find(text).into_iter();
-        let found = found.map(|(span, form)| Hit { value: self.forms.owners[form], span });
-        found.filter(|hit| counts(&hit.span, hit.value)).collect()
+        let found = self.forms.grams.find(text, &|span, form| counts(span, self.forms.owners[form]));
+        found.into_iter().map(|(span, form)| Hit { value: self.forms.owners[form], span }).collect()
     }
 
     /// A value of which only the beginning and the end are shown, as providers echo a wrong key: `sk-abc***wxyz`.
@@ -124,9 +123,13 @@ impl Learned {
             let behind = text[end..].iter().take(MOST_SHOWN).take_while(holds).count();
             let (head, tail) = (&text[at - before..at], &text[end..end + behind]);
             let shows = |v: &Value| {
-                let start = (4..=head.len()).any(|n| v.bytes.starts_with(&head[head.len() - n..]));
+                let start = head.len() >= 4 && v.bytes.starts_with(head);
                 let rest = tail.len() >= 3 && v.bytes.ends_with(tail);
-                (start && (rest || tail.is_empty())) || (rest && tail.len() >= 4 && head.is_empty())
+                // One end alone may be a word: `test...`.
+                let is_drawn = |shown: &[u8]| shown.len() >= 8 || shown.iter().any(u8::is_ascii_digit);
+                (start && rest)
+                    || (start && tail.is_empty() && is_drawn(head))
+                    || (rest && tail.len() >= 4 && head.is_empty() && is_drawn(tail))
             };
             if let Some(value) = self.values.iter().position(shows) {
                 hits.push(Hit { span: at - before..end + behind, value });

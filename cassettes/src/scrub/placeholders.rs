@@ -6,7 +6,7 @@ use aho_corasick::AhoCorasick;
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use exchange::{Exchange, Piece, Response};
 
-use super::{encoded, placeholder};
+use super::{detect::DEEPEST, encoded, placeholder};
 use crate::{
     edits::{Edit, apply},
     text::settle,
@@ -24,20 +24,30 @@ pub(crate) fn may_be_in(text: &[u8]) -> bool {
 
 /// What a text becomes when each of its placeholders is replaced by what `new` says.
 pub(crate) fn edits(text: &[u8], new: &mut dyn FnMut(&str) -> Option<String>) -> Vec<Edit<'static>> {
+    edits_at(text, 0, new)
+}
+
+/// No placeholder is put deeper than the scrubber looks.
+fn edits_at(text: &[u8], depth: usize, new: &mut dyn FnMut(&str) -> Option<String>) -> Vec<Edit<'static>> {
     if !may_be_in(text) {
         return Vec::new();
     }
-    let mut packed = |content: &[u8]| inside(content, new);
-    if let Some(all) = encoded::in_compressed(text, &mut packed) {
-        return vec![Edit::new(0..text.len(), all)];
+    if depth >= DEEPEST {
+        return as_they_stand(text, new);
+    }
+    let mut packed = |content: &[u8]| inside(content, depth + 1, new);
+    if encoded::has_mark(text) {
+        // What was stored without being compressed can be seen from outside, and not be changed there.
+        let all = encoded::in_compressed(text, encoded::MOST, &mut packed);
+        return all.map(|all| Edit::new(0..text.len(), all)).into_iter().collect();
     }
     let mut found = as_they_stand(text, new);
-    found.extend(encoded::in_base64(text, &may_be_in, &mut |content| inside(content, new)));
+    found.extend(encoded::in_base64(text, &may_be_in, &mut |content| inside(content, depth + 1, new)));
     settle(found)
 }
 
-fn inside(content: &[u8], new: &mut dyn FnMut(&str) -> Option<String>) -> Option<Vec<u8>> {
-    let edits = edits(content, new);
+fn inside(content: &[u8], depth: usize, new: &mut dyn FnMut(&str) -> Option<String>) -> Option<Vec<u8>> {
+    let edits = edits_at(content, depth, new);
     (!edits.is_empty()).then(|| apply(content, &edits))
 }
 

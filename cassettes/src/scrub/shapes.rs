@@ -22,14 +22,26 @@ pub(super) struct Token {
 pub(super) fn tokens_in(text: &[u8]) -> Vec<Token> {
     let mut found: Vec<Token> = Vec::new();
     for (mark, number) in MARKS.find(text) {
+        let end = found.last().map_or(0, |last| last.span.end);
         let shape = &SHAPES[number];
-        if let Some(span) = shape.span(text, mark)
-            && found.last().is_none_or(|last| last.span.end <= span.start)
+        // A mark inside of a token is a part of it; and asking what it begins may cost as much as the token.
+        if mark.start >= end
+            && let Some(span) = shape.span(text, mark)
+            && end <= span.start
         {
             found.push(Token { span, kind: shape.kind });
         }
     }
     found
+}
+
+/// Where tokens begin, also those inside of others: what lies in another value is no part of one.
+pub(super) fn starts_in(text: &[u8]) -> impl Iterator<Item = usize> {
+    MARKS.find(text).filter_map(|(mark, number)| match SHAPES[number].kind {
+        // Each is looked at by itself anyway, and its end may be far.
+        "private_key" => Some(mark.start),
+        _ => SHAPES[number].span(text, mark).map(|span| span.start),
+    })
 }
 
 /// The kind of a value that is one token and nothing else.

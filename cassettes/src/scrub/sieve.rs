@@ -20,8 +20,7 @@ pub(super) struct Sieve<'b> {
 
 impl<'b> Sieve<'b> {
     pub(super) fn of(body: &'b [u8], learned: &Learned) -> Self {
-        let mut places: Vec<usize> =
-            shapes::tokens_in(body).into_iter().map(|token| token.span.start).collect();
+        let mut places: Vec<usize> = shapes::starts_in(body).collect();
         if !learned.is_empty() {
             places.extend(learned::masks(body));
         }

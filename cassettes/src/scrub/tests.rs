@@ -1,6 +1,7 @@
 //! What leaves an exchange, and what stays.
 
 mod bodies;
+mod hostile;
 mod laws;
 mod matrix;
 mod own_rules;

@@ -10,15 +10,19 @@ pub(super) fn look(content: &[u8], find: &mut Find<'_>) -> Vec<Edit<'static>> {
     let Some(messages) = messages(content) else {
         return in_text(content, &mut Vec::new(), find);
     };
-    let mut edits = Vec::new();
+    let (mut edits, mut end) = (Vec::new(), 0);
     for Frame { whole, payload } in messages {
         let found = in_part(&content[payload.clone()], "", &mut Vec::new(), find);
+        end = whole.end;
         if !found.is_empty() {
             let head = &content[whole.start + PRELUDE..payload.start];
             let new = message(head, &apply(&content[payload], &found));
             edits.push(Edit::new(whole, new));
         }
     }
+    // The last message may have been cut short.
+    let rest = in_text(&content[end..], &mut Vec::new(), find);
+    edits.extend(rest.into_iter().map(|edit| edit.moved(end)));
     edits
 }
 

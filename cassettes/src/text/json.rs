@@ -21,7 +21,14 @@ pub(super) struct Value<'a, 'p> {
 pub(super) fn is_bracketed(text: &[u8]) -> bool {
     let text = without_guard(text).trim_ascii();
     matches!((text.first(), text.last()), (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']')))
-        || (text.starts_with(b"{\"") || text.starts_with(b"[{"))
+        || begins(text, b'{', b"\"")
+        || begins(text, b'[', b"{[\"")
+}
+
+/// Whether a text that was cut short begins like a document.
+fn begins(text: &[u8], bracket: u8, next: &[u8]) -> bool {
+    let inner = text.strip_prefix(&[bracket]).map(|rest| rest.trim_ascii_start());
+    inner.and_then(|inner| inner.first()).is_some_and(|first| next.contains(first))
 }
 
 /// What some services put before a document, so that no browser runs it, or so that editors know it is UTF-8.
@@ -32,7 +39,7 @@ fn without_guard(text: &[u8]) -> &[u8] {
 
 /// The changes to a document. One that does not go on as JSON is looked at as a text too.
 pub(super) fn look<'a>(text: &'a [u8], path: &mut Vec<Step<'a>>, find: &mut Find<'_>) -> Vec<Edit<'static>> {
-    look_below(text, path, find, &mut |_| {})
+    look_below(text, Form::Text, path, find, &mut |_| {})
 }
 
 /// The same for a whole document, whose values are told to somebody else too.
@@ -41,42 +48,58 @@ pub(super) fn look_and_tell<'a>(
     find: &mut Find<'_>,
     tell: &mut dyn FnMut(&Value<'a, '_>),
 ) -> Vec<Edit<'static>> {
-    look_below(text, &mut Vec::new(), find, tell)
+    look_below(text, Form::Text, &mut Vec::new(), find, tell)
 }
 
 fn look_below<'a>(
     text: &'a [u8],
+    form: Form,
     path: &mut Vec<Step<'a>>,
     find: &mut Find<'_>,
     tell: &mut dyn FnMut(&Value<'a, '_>),
 ) -> Vec<Edit<'static>> {
-    let guard = text.len() - without_guard(text).len();
-    if guard > 0 {
-        let edits = look_below(&text[guard..], path, find, tell).into_iter();
-        return edits.map(|e| Edit { span: e.span.start + guard..e.span.end + guard, new: e.new }).collect();
-    }
     let in_grant = GRANT.find(text).is_some();
     let mut edits = Vec::new();
-    let is_whole = values(text, path, &mut |value| {
-        tell(&value);
-        edits.extend(in_value(&value, in_grant, find));
-    });
+    let mut start = text.len() - without_guard(text).len();
+    let is_whole = loop {
+        let rest = &text[start..];
+        let end = values(rest, path, &mut |value| {
+            tell(&value);
+            edits.extend(in_value(&value, in_grant, find).into_iter().map(|edit| edit.moved(start)));
+        });
+        match end {
+            Ending::Whole => break true,
+            // One document behind the other.
+            Ending::More(at) if at > 0 => start += at,
+            Ending::More(_) | Ending::Broken => break false,
+        }
+    };
     if !is_whole {
-        let form = if std::str::from_utf8(text).is_ok() { Form::Text } else { Form::Binary };
+        let form = if std::str::from_utf8(text).is_ok() { form } else { Form::Binary };
         edits.extend(find(&Leaf { text, form, path, in_grant: false }));
         return settle(edits);
     }
     edits
 }
 
+/// How the reading of a document came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    Whole,
+    /// A value is over here, and something follows.
+    More(usize),
+    Broken,
+}
+
 static GRANT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("grant_type"));
 
-/// Visits every key, string and number. Whether all of it was one JSON value.
+/// Visits every key, string and number of the document that a text begins with. A last string that is cut short is one
+/// too.
 pub(super) fn values<'a>(
     text: &'a [u8],
     path: &mut Vec<Step<'a>>,
     visit: &mut dyn FnMut(Value<'a, '_>),
-) -> bool {
+) -> Ending {
     let base = path.len();
     let mut tokens = Tokens::new(text);
     // For each open object or array, its place in the path: an object's key or an array's index.
@@ -118,8 +141,21 @@ pub(super) fn values<'a>(
             Token::Word => {}
         }
     }
+    let ending = match tokens.position() {
+        _ if tokens.is_whole() => Ending::Whole,
+        at if open.is_empty() && at > 0 => Ending::More(at),
+        at => {
+            let rest = &text[at..];
+            let string = at + rest.len() - rest.trim_ascii_start().len();
+            if text.get(string) == Some(&b'"') && !open.is_empty() {
+                let view = View::json_string(text, string + 1..text.len());
+                visit(Value { view, form: Form::String, path });
+            }
+            Ending::Broken
+        }
+    };
     path.truncate(base);
-    tokens.is_whole()
+    ending
 }
 
 /// The changes to a value, where it stands in the document.
@@ -144,8 +180,8 @@ pub(super) fn in_string(
     find: &mut Find<'_>,
 ) -> Vec<Edit<'static>> {
     if form == Form::String && is_bracketed(text) && path.len() < DEEPEST {
-        let mut inner: Vec<Step<'_>> = path.to_vec();
-        return look(text, &mut inner, find);
+        // What only looks like a document is a value under its name after all.
+        return look_below(text, form, &mut path.to_vec(), find, &mut |_| {});
     }
     find(&Leaf { text, form, path, in_grant })
 }

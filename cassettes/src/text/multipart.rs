@@ -33,20 +33,18 @@ pub(super) fn look(content: &[u8], boundary: &str, find: &mut Find<'_>) -> Optio
 }
 
 fn moved(edits: Vec<Edit<'static>>, by: usize) -> impl Iterator<Item = Edit<'static>> {
-    edits.into_iter().map(move |edit| Edit { span: edit.span.start + by..edit.span.end + by, new: edit.new })
+    edits.into_iter().map(move |edit| edit.moved(by))
 }
 
-/// What stands between the delimiters, heads included.
+/// What stands between the delimiters, heads included, and what stands before the first and behind the last: nobody
+/// is to read that, and it is written down all the same.
 fn parts(content: &[u8], boundary: &str) -> Option<Vec<Range<usize>>> {
     let delimiter = format!("--{boundary}");
     let mut starts = memchr::memmem::find_iter(content, delimiter.as_bytes()).peekable();
-    starts.peek()?;
-    let mut parts = Vec::new();
+    let first = *starts.peek()?;
+    let mut parts = vec![0..first];
     while let Some(start) = starts.next() {
         let from = start + delimiter.len();
-        if content[from..].starts_with(b"--") {
-            break;
-        }
         let end = starts.peek().copied().unwrap_or(content.len());
         let from = if content[from..].starts_with(b"\r\n") { from + 2 } else { from };
         let to = if end >= 2 && content[..end].ends_with(b"\r\n") && end - 2 >= from { end - 2 } else { end };

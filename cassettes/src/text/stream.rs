@@ -3,13 +3,16 @@
 //! A model's words, or the arguments of its tool calls, come in pieces under one path. Joined they are read as one
 //! text, so that nothing hides in the cut.
 
-use std::{borrow::Cow, collections::HashMap, ops::Range};
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
 
 use exchange::{Message, Peer, Piece};
 
 use super::{
-    Find, Form, Step, in_text, json, settle,
-    view::{View, escaped_for_json},
+    Find, Form, Leaf, Step, in_text, json, settle,
+    view::{View, escaped_for_json, unescaped},
 };
 use crate::edits::Edit;
 
@@ -50,7 +53,10 @@ pub(crate) fn in_messages(messages: &[Message], find: &mut Find<'_>) -> Vec<Vec<
                 Piece::Close(Some((_, reason))) => content.extend_from_slice(reason.as_bytes()),
                 Piece::Close(None) => {}
             }
-            start..content.len()
+            let span = start..content.len();
+            // What one change covers must not run from one message into the next.
+            content.push(b'\n');
+            span
         })
         .collect();
     let mut stream = Stream::default();
@@ -81,15 +87,23 @@ struct Stream<'a> {
     places: HashMap<u64, usize>,
     threads: Vec<Thread<'a>>,
     /// The strings of the event at hand.
-    strings: Vec<(u64, Cow<'a, str>, View<'a>)>,
+    strings: Vec<(u64, View<'a>)>,
 }
 
 struct Thread<'a> {
-    /// The name of the member whose text it is.
-    name: Cow<'a, str>,
+    kind: Kind,
     pieces: Vec<View<'a>>,
     /// What every event repeats, such as the model's name, does not run on.
     varies: bool,
+}
+
+/// What the pieces of a thread stand in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Strings of JSON documents.
+    Strings,
+    /// Nothing: they are the events.
+    Plain,
 }
 
 impl<'a> Stream<'a> {
@@ -105,32 +119,37 @@ impl<'a> Stream<'a> {
         let text = &content[span.clone()];
         if !json::is_bracketed(text) {
             edits.extend(shifted(in_text(text, &mut Vec::new(), find), span.start));
-            self.run_on(u64::from(lane), View::plain(content, span), Cow::Borrowed(""));
+            if std::str::from_utf8(text).is_ok() {
+                self.run_on(u64::from(lane), View::plain(content, span), Kind::Plain);
+            }
             return;
         }
         // Events of several kinds, or of several items, come in turn.
         let mut kind = u64::from(lane);
         let mut strings = std::mem::take(&mut self.strings);
         let found = json::look_and_tell(text, find, &mut |value| {
-            if let [Step::Key(key)] = value.path
-                && matches!(&**key, "type" | "index" | "output_index" | "item_id" | "content_index")
-            {
-                kind = hashed(hashed(kind, key.as_bytes()), value.view.text());
+            let tells = match value.path {
+                [Step::Key(key)] => matches!(&**key, "type" | "output_index" | "item_id" | "content_index"),
+                _ => false,
+            };
+            let counts = matches!(value.path.last(), Some(Step::Key(key)) if key == "index");
+            if value.form != Form::Key && (tells || counts) {
+                kind = hashed(hashed(kind, &hash_of(value.path).to_le_bytes()), value.view.text());
             }
             if value.form == Form::String && !value.view.text().is_empty() {
-                strings.push((hash_of(value.path), last_key(value.path), value.view.clone()));
+                strings.push((hash_of(value.path), value.view.clone()));
             }
         });
         edits.extend(shifted(found, span.start));
-        for (path, name, view) in strings.drain(..) {
-            self.run_on(hashed(kind, &path.to_le_bytes()), view.shifted(span.start), name);
+        for (path, view) in strings.drain(..) {
+            self.run_on(hashed(kind, &path.to_le_bytes()), view.shifted(span.start), Kind::Strings);
         }
         self.strings = strings;
     }
 
-    fn run_on(&mut self, key: u64, view: View<'a>, name: Cow<'a, str>) {
+    fn run_on(&mut self, key: u64, view: View<'a>, kind: Kind) {
         let place = *self.places.entry(key).or_insert_with(|| {
-            self.threads.push(Thread { name, pieces: Vec::new(), varies: false });
+            self.threads.push(Thread { kind, pieces: Vec::new(), varies: false });
             self.threads.len() - 1
         });
         let thread = &mut self.threads[place];
@@ -140,32 +159,45 @@ impl<'a> Stream<'a> {
     }
 
     fn finish(self, mut edits: Vec<Edit<'static>>, find: &mut Find<'_>) -> Vec<Edit<'static>> {
+        let mut joined = Vec::new();
         for thread in self.threads.iter().filter(|thread| thread.varies) {
             let view = View::joined(&thread.pieces);
-            let path = [Step::Key(Cow::Borrowed(&*thread.name))];
-            let found = json::in_string(view.text(), Form::String, &path, false, find);
-            edits = merge(edits, found, &view);
+            // The name that the pieces stand under says nothing of all of them together; a document that they make says
+            // enough by itself.
+            let found = match json::is_bracketed(view.text()) {
+                true => json::in_string(view.text(), Form::String, &[], false, find),
+                false => find(&Leaf { text: view.text(), form: Form::Text, path: &[], in_grant: false }),
+            };
+            let escape = if thread.kind == Kind::Strings { escaped_for_json } else { unescaped };
+            joined
+                .extend(found.into_iter().map(|edit| (edit.span.len(), view.in_source(vec![edit], escape))));
         }
+        edits = merge(edits, joined);
         settle(edits)
     }
 }
 
-/// Adds changes to a joined text. One that lies over several pieces takes the place of smaller ones that it covers in
-/// any of them; one that an event has by itself already is not made twice.
-fn merge(mut edits: Vec<Edit<'static>>, found: Vec<Edit<'static>>, view: &View<'_>) -> Vec<Edit<'static>> {
-    for edit in found {
-        let len = edit.span.len();
-        let mapped = view.in_source(vec![edit], escaped_for_json);
-        let overlaps = |old: &Edit<'_>| {
-            mapped.iter().any(|new| old.span.start < new.span.end && new.span.start < old.span.end)
+/// Puts changes of joined texts and of single ones together. Where some overlap, the longest stays: one that lies over
+/// several pieces takes the place of smaller ones in any of them, and one that an event has by itself is not made twice.
+fn merge(edits: Vec<Edit<'static>>, joined: Vec<(usize, Vec<Edit<'static>>)>) -> Vec<Edit<'static>> {
+    if joined.is_empty() {
+        return edits;
+    }
+    let single = edits.into_iter().map(|edit| (edit.span.len(), vec![edit]));
+    let mut groups: Vec<_> = single.chain(joined).collect();
+    groups.sort_by_key(|(len, _)| std::cmp::Reverse(*len));
+    let mut taken: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut kept = Vec::new();
+    for (_, group) in groups {
+        let is_taken = |edit: &Edit<'_>| {
+            taken.range(..edit.span.end).next_back().is_some_and(|(_, end)| *end > edit.span.start)
         };
-        let largest = edits.iter().filter(|old| overlaps(old)).map(|old| old.span.len()).max();
-        if largest.is_none_or(|largest| largest < len) {
-            edits.retain(|old| !overlaps(old));
-            edits.extend(mapped);
+        if !group.iter().any(is_taken) {
+            taken.extend(group.iter().map(|edit| (edit.span.start, edit.span.end)));
+            kept.extend(group);
         }
     }
-    edits
+    kept
 }
 
 fn hash_of(path: &[Step<'_>]) -> u64 {
@@ -181,14 +213,6 @@ fn hashed(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(start.rotate_left(5), |hash, b| (hash ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
 }
 
-fn last_key<'a>(path: &[Step<'a>]) -> Cow<'a, str> {
-    let key = path.iter().rev().find_map(|step| match step {
-        Step::Key(key) => Some(key.clone()),
-        Step::Index(_) => None,
-    });
-    key.unwrap_or_default()
-}
-
 fn lines(content: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     content.split(|&b| b == b'\n').map(move |line| {
@@ -202,5 +226,5 @@ fn lines(content: &[u8]) -> impl Iterator<Item = Range<usize>> {
 }
 
 fn shifted(edits: Vec<Edit<'static>>, by: usize) -> impl Iterator<Item = Edit<'static>> {
-    edits.into_iter().map(move |edit| Edit { span: edit.span.start + by..edit.span.end + by, new: edit.new })
+    edits.into_iter().map(move |edit| edit.moved(by))
 }

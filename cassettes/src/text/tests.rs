@@ -140,7 +140,7 @@ fn what_one_peer_says_runs_on_from_message_to_message() {
 fn a_document_that_is_cut_short_is_read_as_far_as_it_goes_and_as_a_text() {
     assert_eq!(
         rewritten("application/json", r#"{"a":"secret","b":"sec\u0072et and secre"#),
-        r#"{"a":"X","b":"sec\u0072et and secre"#
+        r#"{"a":"X","b":"X and secre"#
     );
     assert_eq!(rewritten("application/json", "{\"a\":\"secret"), "{\"a\":\"X");
 }

@@ -157,11 +157,11 @@ impl Scrubber {
 
     /// Whether a text holds one of the values that were learned after the first `known`, in any spelling.
     pub fn holds_newer(&self, known: usize, text: &[u8]) -> bool {
-        let mut newer = learned::Learned::default();
+        let mut newer = Secrets::default();
         for value in self.secrets.learned.since(known) {
-            newer.learn(&value.bytes, value.kind.clone());
+            newer.learned.learn(&value.bytes, value.kind.clone());
         }
-        !newer.hits(text).is_empty()
+        !Detector::new(&mut newer, &Rules::default()).in_text(text, Form::Text).is_empty()
     }
 
     /// Takes over what a clone has learned beyond the first `known` values.

@@ -1,6 +1,10 @@
 //! Which variables of an environment hold secrets.
 
-use super::{Rules, keys, query, shapes};
+use super::{
+    Rules,
+    keys::{self, Says},
+    query, shapes,
+};
 
 /// The secrets that a variable's value is or holds, each with its kind.
 pub(super) fn secrets_of(name: &str, value: &[u8], rules: &Rules) -> Vec<(Vec<u8>, &'static str)> {
@@ -25,25 +29,45 @@ pub(super) fn secrets_of(name: &str, value: &[u8], rules: &Rules) -> Vec<(Vec<u8
         let plain = query::decoded(&String::from_utf8_lossy(password)).into_bytes();
         secrets.extend((plain != password).then_some((plain, "password")));
     }
-    if is_secret_name(name) && !is_plain(value) {
+    // A list of keys, a user with a password, a document: each that was drawn is used alone.
+    let parts = value.split(|b| b.is_ascii_whitespace() || b",;:\"'{}[]".contains(b));
+    let drawn: Vec<&[u8]> = parts.filter(|part| part.len() < value.len() && keys::is_random(part)).collect();
+    let is_secret = match name_says(name) {
+        Says::Surely => true,
+        // A name that may tell of anything, such as a scope or a mode, needs a value that was drawn.
+        Says::Maybe => keys::is_random(value) || !drawn.is_empty(),
+        Says::Nothing => false,
+    };
+    if is_secret && !is_plain(value) {
         secrets.push((value.to_vec(), "secret"));
-        // A list of keys, a user with a password, a document: each that was drawn is used alone.
-        let parts = value.split(|b| b.is_ascii_whitespace() || b",;:\"'{}[]".contains(b));
-        let drawn = parts.filter(|part| part.len() < value.len() && keys::is_random(part));
-        secrets.extend(drawn.map(|part| (part.to_vec(), shapes::kind_of(part).unwrap_or("secret"))));
+        secrets
+            .extend(drawn.into_iter().map(|part| (part.to_vec(), shapes::kind_of(part).unwrap_or("secret"))));
     }
     secrets
 }
 
-/// Whether the name of a variable says that its value is a secret.
-pub fn is_secret_name(name: &str) -> bool {
+/// What the name of a variable says of its value: most by how it ends.
+fn name_says(name: &str) -> Says {
     if NOT_SECRET.contains(&name) {
-        return false;
+        return Says::Nothing;
     }
-    name.to_ascii_uppercase().split(|c: char| !c.is_ascii_alphanumeric()).any(|word| {
-        WORDS.contains(&word)
-            || ENDINGS.iter().any(|ending| word.len() > ending.len() && word.ends_with(ending))
-    })
+    let name = name.to_ascii_uppercase();
+    let words: Vec<&str> =
+        name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).collect();
+    let Some((last, before)) = words.split_last() else { return Says::Nothing };
+    // A number behind it counts the secrets: `API_KEY_2`.
+    let (last, before) = match before.split_last() {
+        Some((real, before)) if last.bytes().all(|b| b.is_ascii_digit()) => (real, before),
+        _ => (last, before),
+    };
+    let ends = |endings: &[&str]| endings.iter().any(|end| last.len() > end.len() && last.ends_with(end));
+    let is_key =
+        matches!(*last, "KEY" | "KEYS") && before.last().is_some_and(|word| KINDS_OF_KEYS.contains(word));
+    if SURE.contains(last) || is_key || ends(SURE_ENDINGS) {
+        return Says::Surely;
+    }
+    let may = words.iter().any(|word| SURE.contains(word) || MAYBE.contains(word));
+    if may || ends(MAYBE_ENDINGS) { Says::Maybe } else { Says::Nothing }
 }
 
 fn password_of_url(value: &[u8]) -> Option<&[u8]> {
@@ -69,9 +93,8 @@ fn is_plain(value: &[u8]) -> bool {
             && !keys::is_random(&value[1..]))
 }
 
-const WORDS: &[&str] = &[
+const SURE: &[&str] = &[
     "APIKEY",
-    "AUTH",
     "COOKIE",
     "CRED",
     "CREDENTIAL",
@@ -79,26 +102,40 @@ const WORDS: &[&str] = &[
     "CREDS",
     "DSN",
     "JWT",
-    "KEY",
-    "KEYS",
     "PASS",
     "PASSPHRASE",
     "PASSWD",
     "PASSWORD",
     "PAT",
-    "PRIVATE",
     "PSK",
     "PW",
-    "PWD",
-    "SAS",
     "SECRET",
     "SECRETS",
-    "SESSION",
     "TOKEN",
     "TOKENS",
 ];
 
-const ENDINGS: &[&str] = &["KEY", "PASSPHRASE", "PASSWD", "PASSWORD", "SECRET", "TOKEN"];
+const SURE_ENDINGS: &[&str] = &["APIKEY", "PASSPHRASE", "PASSWD", "PASSWORD", "SECRET", "TOKEN"];
+
+/// What stands before `KEY` where it is a secret one.
+const KINDS_OF_KEYS: &[&str] = &[
+    "ACCESS",
+    "API",
+    "APP",
+    "AUTH",
+    "ENCRYPTION",
+    "LICENSE",
+    "MASTER",
+    "PRIVATE",
+    "SECRET",
+    "SERVICE",
+    "SIGNING",
+    "SSH",
+];
+
+const MAYBE: &[&str] = &["AUTH", "KEY", "KEYS", "PRIVATE", "PWD", "SAS", "SESSION"];
+
+const MAYBE_ENDINGS: &[&str] = &["KEY"];
 
 const NOT_SECRET: &[&str] = &[
     "DBUS_SESSION_BUS_ADDRESS",
@@ -127,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_variable_is_a_secret_by_its_name() {
-        for name in ["OPENAI_API_KEY", "GH_TOKEN", "PGPASSWORD", "DB_PASS", "MY_APIKEY", "npm_config__auth"] {
+        for name in ["OPENAI_API_KEY", "GH_TOKEN", "PGPASSWORD", "DB_PASS", "MY_APIKEY", "APP_SECRET_2"] {
             assert_eq!(secrets(name, "correct horse"), [("correct horse".to_owned(), "secret")], "{name}");
         }
         for name in ["HOME", "KEYBOARD_LAYOUT", "PWD", "AUTHOR", "XDG_SESSION_TYPE", "TOKENIZERS_PARALLELISM"]
@@ -147,6 +184,21 @@ mod tests {
             assert_eq!(found, [value.as_str(), one, other]);
         }
         assert_eq!(secrets("BASIC_AUTH", &format!("someone:{one}"))[1].0, one);
+    }
+
+    #[test]
+    fn where_the_name_may_tell_of_anything_the_value_decides() {
+        for (name, value) in [
+            ("MODEL_KEY", "gpt-4o-mini"),
+            ("AUTH_MODE", "basic-auth"),
+            ("TOKEN_SCOPE", "contents"),
+            ("PRIVATE_REGISTRY", "registry.npmjs.org"),
+            ("SESSION", "ubuntu-desktop"),
+        ] {
+            assert_eq!(secrets(name, value), [], "{name}");
+            let drawn = "a8Zk17-xTTw0q-aB77f3";
+            assert_eq!(secrets(name, drawn), [(drawn.to_owned(), "secret")], "{name}");
+        }
     }
 
     #[test]

@@ -303,7 +303,7 @@ fn numbered(folder: &Path) -> Result<Vec<(u64, PathBuf)>, StoreError> {
 const EXTENSION: &str = ".journal";
 const HEADER: &[u8] = b"wiretape: journal/1\n";
 /// Reading more than this again and again would hold the traffic up.
-const MOST_REWRITTEN: u64 = 32 << 20;
+const MOST_REWRITTEN: u64 = 8 << 20;
 const HEAD: usize = 16;
 
 /// Linux writes no more than this at once, and one record is one write.

@@ -42,7 +42,8 @@ fn parts(content: &[u8], boundary: &str) -> Option<Vec<Range<usize>>> {
     let delimiter = format!("--{boundary}");
     let mut starts = memchr::memmem::find_iter(content, delimiter.as_bytes()).peekable();
     let first = *starts.peek()?;
-    let mut parts = vec![0..first];
+    let preamble = 0..first;
+    let mut parts = Vec::from([preamble]);
     while let Some(start) = starts.next() {
         let from = start + delimiter.len();
         let end = starts.peek().copied().unwrap_or(content.len());

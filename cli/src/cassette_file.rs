@@ -154,6 +154,7 @@ impl CassetteFile {
 
 /// Takes in what killed runs left behind. Called under the lock.
 fn recover(path: &Path, state: &Path) -> Result<(), Failure> {
+    Journal::sweep(path, state)?;
     for orphan in Journal::orphans(path, state)? {
         // What the run that was killed had learned is gone; the environment may still know it.
         let mut scrubber = secrets::scrubber(&Config::default(), &[]);

@@ -46,8 +46,9 @@ impl Journal {
         let cassette = resolve(cassette);
         let folder = state_folder(&cassette, state_dir);
         create_private_folder(&folder)?;
-        let number = numbered(&folder)?.last().map_or(1, |(number, _)| number + 1);
-        let path = folder.join(format!("{number}{EXTENSION}"));
+        sweep(&folder)?;
+        let number = numbered(&folder, EXTENSION)?.last().map_or(1, |(number, _)| number + 1);
+        let path = folder.join(format!("{number}.{EXTENSION}"));
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -98,18 +99,42 @@ impl Journal {
         if !holds(&text) {
             return Ok(());
         }
-        let new_path = self.path.with_extension("new");
+        let new_path = self.path.with_extension(REWRITING);
+        let new = self.rewritten(&new_path, holds, change).and_then(|new| {
+            fs::rename(&new_path, &self.path).map_err(failed("replace", &self.path))?;
+            Ok(new)
+        });
+        match new {
+            Ok(new) => {
+                *self = Self { path: self.path.clone(), ..new };
+                Ok(())
+            }
+            Err(error) => {
+                // The first error is the one to tell, and whoever comes next sweeps too.
+                let _ = fs::remove_file(&new_path);
+                Err(error)
+            }
+        }
+    }
+
+    /// The same records in a new file, changed.
+    fn rewritten(
+        &self,
+        new_path: &Path,
+        holds: &dyn Fn(&[u8]) -> bool,
+        change: &mut dyn FnMut(Scrubbed<Exchange>) -> Scrubbed<Exchange>,
+    ) -> Result<Self, StoreError> {
         let file = OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(true)
             .mode(0o600)
-            .open(&new_path)
-            .map_err(failed("create", &new_path))?;
+            .open(new_path)
+            .map_err(failed("create", new_path))?;
         let mut records = Records::open(&self.path)?;
         let cassette =
             records.cassette().map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default();
-        let mut new = Self { file, path: new_path.clone(), end: 0 };
+        let mut new = Self { file, path: new_path.to_owned(), end: 0 };
         new.put(0, &[HEADER, &cassette].concat())?;
         while let Some((seq, payload)) = records.next_record()? {
             let payload = match holds(&payload) {
@@ -118,9 +143,7 @@ impl Journal {
             };
             new.put(seq, &payload)?;
         }
-        fs::rename(&new_path, &self.path).map_err(failed("replace", &self.path))?;
-        *self = Self { path: self.path.clone(), ..new };
-        Ok(())
+        Ok(new)
     }
 
     pub fn path(&self) -> &Path {
@@ -134,10 +157,8 @@ impl Journal {
 
     /// Removes a journal that a killed run left, once its exchanges are in the cassette.
     pub fn discard(path: &Path) -> Result<(), StoreError> {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
-            _ => Ok(()),
-        }
+        remove(&path.with_extension(REWRITING))?;
+        remove(path)
     }
 
     /// The exchanges of a journal, up to the first record that is not whole.
@@ -145,11 +166,17 @@ impl Journal {
         Records::open(path)
     }
 
-    /// The journals that earlier runs left for a cassette, oldest first. The caller holds the
-    /// [`super::Lock`] and has not started its own yet, so none of them is in use.
+    /// Removes what was half rewritten when an earlier run was killed; the journals themselves are whole. The caller
+    /// holds the [`super::Lock`].
+    pub fn sweep(cassette: &Path, state_dir: &Path) -> Result<(), StoreError> {
+        sweep(&state_folder(&resolve(cassette), state_dir))
+    }
+
+    /// The journals that earlier runs left for a cassette, oldest first. Where the caller holds the [`super::Lock`]
+    /// and has not started its own yet, none of them is in use.
     pub fn orphans(cassette: &Path, state_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
         let folder = state_folder(&resolve(cassette), state_dir);
-        Ok(numbered(&folder)?.into_iter().map(|(_, path)| path).collect())
+        Ok(numbered(&folder, EXTENSION)?.into_iter().map(|(_, path)| path).collect())
     }
 
     fn put(&mut self, seq: u64, payload: &[u8]) -> Result<(), StoreError> {
@@ -280,8 +307,19 @@ fn checksum(seq: u64, payload: &[u8]) -> u32 {
     sum.finalize()
 }
 
-/// The journals in a folder, in the order in which they were made.
-fn numbered(folder: &Path) -> Result<Vec<(u64, PathBuf)>, StoreError> {
+fn remove(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+fn sweep(folder: &Path) -> Result<(), StoreError> {
+    numbered(folder, REWRITING)?.into_iter().try_for_each(|(_, path)| remove(&path))
+}
+
+/// The files in a folder that have a number for a name, in the order in which they were made.
+fn numbered(folder: &Path, extension: &str) -> Result<Vec<(u64, PathBuf)>, StoreError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -291,7 +329,10 @@ fn numbered(folder: &Path) -> Result<Vec<(u64, PathBuf)>, StoreError> {
     for entry in entries {
         let entry = entry.map_err(failed("read the folder", folder))?;
         let name = entry.file_name();
-        let number = name.to_str().and_then(|name| name.strip_suffix(EXTENSION)?.parse().ok());
+        let number = name.to_str().and_then(|name| {
+            let (number, ending) = name.split_once('.')?;
+            number.parse().ok().filter(|_| ending == extension)
+        });
         if let Some(number) = number {
             found.push((number, entry.path()));
         }
@@ -300,7 +341,9 @@ fn numbered(folder: &Path) -> Result<Vec<(u64, PathBuf)>, StoreError> {
     Ok(found)
 }
 
-const EXTENSION: &str = ".journal";
+const EXTENSION: &str = "journal";
+/// Of a journal that is about to take the place of another.
+const REWRITING: &str = "new";
 const HEADER: &[u8] = b"wiretape: journal/1\n";
 /// Reading more than this again and again would hold the traffic up.
 const MOST_REWRITTEN: u64 = 32 << 20;

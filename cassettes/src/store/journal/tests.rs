@@ -171,3 +171,28 @@ fn nobody_else_can_read_a_journal() {
     assert_eq!(mode(journal.path().parent().unwrap()), 0o700);
     assert_eq!(mode(&run.state), 0o700);
 }
+
+#[test]
+fn half_a_rewritten_journal_is_not_left_behind() {
+    let run = run();
+    let mut journal = Journal::create(&run.cassette, &run.state).unwrap();
+    journal.append(1, &exchange(1, "one")).unwrap();
+    let new = journal.path().with_extension("new");
+
+    // Not an exchange at all: rewriting it fails.
+    journal.put(2, b"two").unwrap();
+    journal.rewrite(&|_| true, &mut |exchange| exchange).unwrap_err();
+    assert!(!new.exists(), "after an error");
+
+    fs::write(&new, "half").unwrap();
+    let next = Journal::create(&run.cassette, &run.state).unwrap();
+    assert!(!new.exists(), "when the next one is made");
+
+    fs::write(&new, "half").unwrap();
+    Journal::sweep(&run.cassette, &run.state).unwrap();
+    assert!(!new.exists() && journal.path().exists() && next.path().exists());
+
+    fs::write(&new, "half").unwrap();
+    journal.finish().unwrap();
+    assert!(!new.exists(), "when the journal goes");
+}

@@ -1,6 +1,9 @@
 //! A cassette on disk while a run uses it: the lock, the journal, and what a killed run left behind.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use cassettes::{
     Cassette, Merge, Redaction, Scrubbed, Scrubber,
@@ -32,6 +35,13 @@ pub(crate) struct Kept {
     /// Of those, the ones that were on the cassette already, word for word.
     pub(crate) unchanged: usize,
     pub(crate) saved: Saved,
+}
+
+/// What a journal holds.
+struct Left {
+    exchanges: Vec<Scrubbed<Exchange>>,
+    /// The variables that the run had met, each with its placeholder.
+    variables: BTreeMap<String, String>,
 }
 
 /// What holds for cassettes today, whatever held when they were recorded.
@@ -161,7 +171,7 @@ impl CassetteFile {
         policy: &Policy,
         scrubber: Scrubber,
     ) -> Result<Kept, Failure> {
-        let (new, scrubber) = rescrubbed(scrubber, in_order(journal.path())?);
+        let (new, scrubber) = rescrubbed(scrubber, in_order(journal.path())?.exchanges);
         let old = existing(&self.path, &self.today)?;
         let recorded = new.len();
         if new.is_empty() {
@@ -203,12 +213,16 @@ fn recover(path: &Path, state: &Path, today: &Today) -> Result<(), Failure> {
     for orphan in Journal::orphans(path, state)? {
         let Cassette { redaction, policy, exchanges } = existing(path, today)?;
         // What the run that was killed had learned is gone; the environment may still know it.
-        let left = today.rescrubbed(in_order(&orphan)?, policy.as_ref());
+        let Left { exchanges: left, variables } = in_order(&orphan)?;
+        let left = today.rescrubbed(left, policy.as_ref());
         let before = exchanges.len();
         let how = today.policy_of(policy.as_ref());
-        let exchanges = merge(exchanges, left, Merge::Recover, how).exchanges;
-        let count = exchanges.len() - before;
+        let mut merged = merge(exchanges, left, Merge::Recover, how);
+        let count = merged.exchanges.len() - before;
         if count > 0 {
+            let env = variables.into_iter().map(|(name, text)| (name, merged.placeholder(&text))).collect();
+            let redaction = Redaction::joined(redaction, Redaction { env, ..Redaction::new() });
+            let exchanges = merged.exchanges;
             store::save(path, &Cassette { redaction, policy, exchanges })?;
             eprintln!(
                 "{}took in {count} exchange{} that a killed recording left for {}",
@@ -233,9 +247,10 @@ fn existing(path: &Path, today: &Today) -> Result<Cassette, StoreError> {
 
 /// A journal's exchanges in the order in which their requests came; they were written as they ended. One that cannot
 /// be read is told and left out: it must not stand in the way of the others.
-fn in_order(journal: &Path) -> Result<Vec<Scrubbed<Exchange>>, StoreError> {
+fn in_order(journal: &Path) -> Result<Left, StoreError> {
     let mut records = Vec::new();
-    for record in Journal::read(journal)? {
+    let mut journal = Journal::read(journal)?;
+    for record in journal.by_ref() {
         match record {
             Ok(record) => records.push(record),
             Err(StoreError::Invalid { problem, .. }) => {
@@ -248,7 +263,8 @@ fn in_order(journal: &Path) -> Result<Vec<Scrubbed<Exchange>>, StoreError> {
         }
     }
     records.sort_by_key(|(seq, _)| *seq);
-    Ok(records.into_iter().map(|(_, exchange)| exchange).collect())
+    let exchanges = records.into_iter().map(|(_, exchange)| exchange).collect();
+    Ok(Left { exchanges, variables: journal.into_variables() })
 }
 
 fn kept_in_journal(error: StoreError, journal: &Journal) -> Failure {

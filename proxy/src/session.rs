@@ -413,7 +413,8 @@ impl Session {
                 return Some(Err(error));
             }
         }
-        Some(journal.append_entry(u64::from(call), &entry))
+        let noted = journal.note_variables(scrubber.variables_met());
+        Some(noted.and_then(|()| journal.append_entry(u64::from(call), &entry)))
     }
 
     /// A URL in words for a person.

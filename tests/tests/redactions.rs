@@ -113,16 +113,20 @@ fn what_an_older_cassette_tells_late_is_taken_out_early_and_gets_a_number_of_its
 fn what_a_killed_recording_left_is_taken_in_by_the_rules_of_the_project() {
     let (sandbox, upstream) = (Sandbox::new(), Upstream::start());
     sandbox.write("wiretape.yaml", "match:\n  headers: [x-tenant]\nkeep:\n  headers: [x-kept]\n");
-    let call = "curl -sS -H 'x-tenant: acme' -H 'x-kept: some-text' https://faults.test/echo";
+    let secret = Secret::shapeless();
+    let headers = "-H 'x-tenant: acme' -H 'x-kept: some-text' -H \"authorization: Bearer $SOME_TOKEN\"";
+    let call = &format!("curl -sS {headers} https://faults.test/echo");
     let script = format!("{call}; echo; echo ready; exec sleep 60");
-    let running = shell(sandbox.record(&upstream), "new.yaml", &script).spawn();
+    let running =
+        shell(sandbox.record(&upstream), "new.yaml", &script).env("SOME_TOKEN", secret.reveal()).spawn();
     running.wait_for(Stream::Stdout, |line| (line == "ready").then_some(()));
     running.kill();
     running.finish();
     assert_eq!(journals(&sandbox).len(), 1);
+    // Where the variable is not set, the replay sets it.
     shell(sandbox.replay(), "new.yaml", call).run().exits(0);
     let cassette = sandbox.read("new.yaml");
-    for header in ["x-tenant: acme", "x-kept: some-text"] {
-        assert!(cassette.contains(header), "{cassette}");
+    for line in ["x-tenant: acme", "x-kept: some-text", "SOME_TOKEN: '{{redacted:secret:1}}'"] {
+        assert!(cassette.contains(line), "{cassette}");
     }
 }

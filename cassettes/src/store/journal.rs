@@ -2,10 +2,11 @@
 //!
 //! A file of records, each `length | crc32 | seq | payload` (little endian: u32, u32, u64) and written by one
 //! `write(2)`. The payload is an exchange as a cassette spells it, big bodies inline; there is no second format.
-//! The first record is the header: it names the format and the cassette. What is not a whole record ends the
-//! journal.
+//! The first record is the header: it names the format and the cassette. A record with the last number there is holds
+//! no exchange but the variables that were met so far. What is not a whole record ends the journal.
 
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     fs::{self, File, OpenOptions},
     io::{self, BufReader, Read},
@@ -17,6 +18,7 @@ use std::{
 };
 
 use exchange::Exchange;
+use yaml::Problem;
 
 use super::{StoreError, create_private_folder, failed, resolve, state_folder};
 use crate::{Scrubbed, format};
@@ -28,6 +30,8 @@ pub struct Journal {
     path: PathBuf,
     /// Where the last whole record ends.
     end: u64,
+    /// What it says of variables.
+    variables: BTreeMap<String, String>,
 }
 
 /// An exchange as a journal holds it, ready to be appended.
@@ -55,7 +59,7 @@ impl Journal {
             .mode(0o600)
             .open(&path)
             .map_err(failed("create", &path))?;
-        let mut journal = Self { file, path, end: 0 };
+        let mut journal = Self { file, path, end: 0, variables: BTreeMap::new() };
         let header = [HEADER, cassette.as_os_str().as_bytes()].concat();
         match journal.put(0, &header) {
             Ok(()) => Ok(journal),
@@ -82,6 +86,16 @@ impl Journal {
     /// [`Self::entry`] and [`Self::append_entry`] together.
     pub fn append(&mut self, seq: u64, exchange: &Scrubbed<Exchange>) -> Result<(), StoreError> {
         self.append_entry(seq, &Self::entry(exchange))
+    }
+
+    /// Notes the variables whose values were met so far, each with its placeholder, if they are others than before.
+    pub fn note_variables(&mut self, met: Vec<(String, String)>) -> Result<(), StoreError> {
+        let met: BTreeMap<_, _> = met.into_iter().collect();
+        if met != self.variables {
+            self.put(VARIABLES, format::variables(&met).as_bytes())?;
+            self.variables = met;
+        }
+        Ok(())
     }
 
     /// Changes every exchange whose text `holds` something that must not stay. The journal is replaced as a whole, so
@@ -134,10 +148,10 @@ impl Journal {
         let mut records = Records::open(&self.path)?;
         let cassette =
             records.cassette().map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default();
-        let mut new = Self { file, path: new_path.to_owned(), end: 0 };
+        let mut new = Self { file, path: new_path.to_owned(), end: 0, variables: self.variables.clone() };
         new.put(0, &[HEADER, &cassette].concat())?;
         while let Some((seq, payload)) = records.next_record()? {
-            let payload = match holds(&payload) {
+            let payload = match seq != VARIABLES && holds(&payload) {
                 true => Self::entry(&change(records.exchange(payload)?)).0.into_bytes(),
                 false => payload,
             };
@@ -204,6 +218,7 @@ pub struct Records {
     /// Bytes of the file that were not read yet.
     left: u64,
     cassette: Option<PathBuf>,
+    variables: BTreeMap<String, String>,
 }
 
 impl Records {
@@ -212,10 +227,21 @@ impl Records {
         self.cassette.as_deref()
     }
 
+    /// The variables that the run had met, each with its placeholder; known once the last exchange is read.
+    pub fn into_variables(self) -> BTreeMap<String, String> {
+        self.variables
+    }
+
     fn open(path: &Path) -> Result<Self, StoreError> {
         let file = File::open(path).map_err(failed("read", path))?;
         let left = file.metadata().map_err(failed("read", path))?.len();
-        let mut records = Self { input: BufReader::new(file), path: path.to_owned(), left, cassette: None };
+        let mut records = Self {
+            input: BufReader::new(file),
+            path: path.to_owned(),
+            left,
+            cassette: None,
+            variables: BTreeMap::new(),
+        };
         let Some((_, header)) = records.next_record()? else {
             return Ok(records);
         };
@@ -257,9 +283,17 @@ impl Records {
     }
 
     fn exchange(&self, payload: Vec<u8>) -> Result<Scrubbed<Exchange>, StoreError> {
+        self.parsed(payload, |text| format::read_item(text, &|_| Ok(None)))
+    }
+
+    fn parsed<T>(
+        &self,
+        payload: Vec<u8>,
+        read: impl Fn(&str) -> Result<T, Problem>,
+    ) -> Result<T, StoreError> {
         let text = String::from_utf8(payload)
             .map_err(|error| super::not_utf8(&self.path, error.as_bytes(), error.utf8_error()))?;
-        format::read_item(&text, &|_| Ok(None)).map_err(|problem| StoreError::Invalid {
+        read(&text).map_err(|problem| StoreError::Invalid {
             file: self.path.clone(),
             source_text: text.as_str().into(),
             problem: Box::new(problem),
@@ -271,14 +305,23 @@ impl Iterator for Records {
     type Item = Result<(u64, Scrubbed<Exchange>), StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (seq, payload) = match self.next_record() {
-            Ok(record) => record?,
-            Err(error) => {
-                self.left = 0;
-                return Some(Err(error));
+        loop {
+            let (seq, payload) = match self.next_record() {
+                Ok(record) => record?,
+                Err(error) => {
+                    self.left = 0;
+                    return Some(Err(error));
+                }
+            };
+            if seq != VARIABLES {
+                return Some(self.exchange(payload).map(|exchange| (seq, exchange)));
             }
-        };
-        Some(self.exchange(payload).map(|exchange| (seq, exchange)))
+            match self.parsed(payload, format::read_variables) {
+                // The later record knows all that the earlier did.
+                Ok(variables) => self.variables = variables,
+                Err(error) => return Some(Err(error)),
+            }
+        }
     }
 }
 
@@ -345,6 +388,8 @@ const EXTENSION: &str = "journal";
 /// Of a journal that is about to take the place of another.
 const REWRITING: &str = "new";
 const HEADER: &[u8] = b"wiretape: journal/1\n";
+/// No call has this number.
+const VARIABLES: u64 = u64::MAX;
 /// Reading more than this again and again would hold the traffic up.
 const MOST_REWRITTEN: u64 = 32 << 20;
 const HEAD: usize = 16;

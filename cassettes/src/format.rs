@@ -14,7 +14,10 @@ mod redaction;
 mod reply;
 mod stream;
 
-use std::{collections::HashMap, io};
+use std::{
+    collections::{BTreeMap, HashMap},
+    io,
+};
 
 use ::exchange::{Exchange, Sha256};
 use bytes::Bytes;
@@ -87,6 +90,16 @@ pub fn item(exchange: &Scrubbed<Exchange>, threshold: usize, blobs: &mut Blobs) 
     let mut writer = Writer { threshold, blobs };
     yaml::write_item(&mut text, 2, &exchange::write(exchange, &mut writer));
     text
+}
+
+/// The variables that a recording met, as they stand under `env:`.
+pub(crate) fn variables(env: &BTreeMap<String, String>) -> String {
+    yaml::to_string(&redaction::write_env(env))
+}
+
+/// Reads what [`variables`] wrote.
+pub(crate) fn read_variables(source: &str) -> Result<BTreeMap<String, String>, Problem> {
+    redaction::read_env(&yaml::parse(source, &Limits::for_cassette(source.len()))?)
 }
 
 /// Everything behind the last exchange.

@@ -145,6 +145,29 @@ impl Scrubber {
         self
     }
 
+    /// The same with no number for a new secret that a placeholder of these exchanges has already.
+    #[must_use]
+    pub fn numbering_after(mut self, exchanges: &[Scrubbed<Exchange>]) -> Self {
+        let mut note = |text: &[u8]| {
+            placeholders::edits(text, &mut |placeholder| {
+                for (kind, number) in split_placeholders(placeholder).into_iter().filter_map(|(_, p)| p) {
+                    // Nobody counts as far as what is left out here.
+                    if let Some(number) = number.parse().ok().filter(|number| *number <= u32::MAX / 2) {
+                        self.secrets.number_after(kind, number);
+                    }
+                }
+                None
+            });
+        };
+        for exchange in exchanges {
+            placeholders::each_text(exchange, &mut note);
+            for informational in exchange.reply.response().into_iter().flat_map(|r| &r.informational) {
+                informational.headers.iter().for_each(|header| note(header.value()));
+            }
+        }
+        self
+    }
+
     /// Whether a value is a secret by its looks or because it is known. For what is not traffic, such as a variable.
     pub fn looks_secret(&self, value: &[u8]) -> bool {
         !self.clone().edits(value, Form::Text).is_empty()

@@ -1,11 +1,15 @@
 //! A cassette on disk while a run uses it: the lock, the journal, and what a killed run left behind.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use cassettes::{
     Cassette, Merge, Redaction, Scrubbed, Scrubber,
     format::RULESET,
     merge::merge,
+    scrub::found_in,
     store::{self, Journal, Lock, Saved, StoreError},
 };
 use exchange::{Exchange, Reply};
@@ -17,6 +21,7 @@ use crate::{config::Config, exit::Failure, places, secrets, style};
 #[derive(Debug)]
 pub(crate) struct CassetteFile {
     path: PathBuf,
+    today: Today,
     _lock: Lock,
 }
 
@@ -32,8 +37,51 @@ pub(crate) struct Kept {
     pub(crate) saved: Saved,
 }
 
+/// What a journal holds.
+struct Left {
+    exchanges: Vec<Scrubbed<Exchange>>,
+    /// The variables that the run had met, each with its placeholder.
+    variables: BTreeMap<String, String>,
+}
+
+/// What holds for cassettes today, whatever held when they were recorded.
+#[derive(Debug, Clone)]
+pub(crate) struct Today {
+    /// Knows what the environment holds and the project's own rules.
+    scrubber: Scrubber,
+    /// How requests are compared where a cassette says nothing of it.
+    pub(crate) policy: Policy,
+}
+
+impl Today {
+    pub(crate) fn of(config: &Config) -> Self {
+        Self { scrubber: secrets::scrubber(config, &[]), policy: config.policy.clone() }
+    }
+
+    /// A scrubber that keeps what this policy compares.
+    pub(crate) fn scrubber(&self, policy: &Policy) -> Scrubber {
+        self.scrubber.clone().and_keeping(&policy.headers)
+    }
+
+    /// How the requests of a cassette are compared.
+    fn policy_of<'a>(&'a self, own: Option<&'a Policy>) -> &'a Policy {
+        own.unwrap_or(&self.policy)
+    }
+
+    /// Exchanges that were scrubbed by fewer rules or by somebody who knew less, scrubbed for a cassette with this
+    /// policy. What is met late may stand early.
+    fn rescrubbed(
+        &self,
+        exchanges: Vec<Scrubbed<Exchange>>,
+        own: Option<&Policy>,
+    ) -> Vec<Scrubbed<Exchange>> {
+        let scrubber = self.scrubber(self.policy_of(own)).numbering_after(&exchanges);
+        rescrubbed(scrubber, exchanges).0
+    }
+}
+
 /// Loads a cassette for playing, after taking in what a killed recording left.
-pub(crate) fn load(path: &Path) -> Result<Cassette, Failure> {
+pub(crate) fn load(path: &Path, today: &Today) -> Result<Cassette, Failure> {
     let state = places::state_dir();
     // A folder that is not ours is not looked into: replaying needs nothing from it.
     let left = if state.exists() && places::secure_state_dir().is_ok() {
@@ -44,27 +92,24 @@ pub(crate) fn load(path: &Path) -> Result<Cassette, Failure> {
     if !left.unwrap_or_default().is_empty() {
         // Another recorder may be at work: its journal is no orphan then, and the cassette is as it is.
         if let Ok(lock) = Lock::acquire(path, &state) {
-            recover(path, &state)?;
+            recover(path, &state, today)?;
             drop(lock);
         }
     }
-    Ok(by_todays_rules(store::load(path)?, path))
+    Ok(by_todays_rules(store::load(path)?, path, today))
 }
 
 /// A cassette that was scrubbed by fewer rules than there are today, or says nothing of it, is scrubbed again. The file
 /// stays as it is until it is recorded again.
-fn by_todays_rules(cassette: Cassette, path: &Path) -> Cassette {
+fn by_todays_rules(cassette: Cassette, path: &Path, today: &Today) -> Cassette {
     if cassette.redaction.as_ref().is_some_and(|redaction| redaction.ruleset >= RULESET) {
         return cassette;
     }
-    let mut scrubber = secrets::scrubber(&Config::default(), &[]);
-    let mut changed = 0;
-    let exchanges = cassette.exchanges.into_iter().map(|exchange| {
-        let scrubbed = scrubber.rescrub(exchange.clone());
-        changed += usize::from(scrubbed != exchange);
-        scrubbed
-    });
-    let exchanges: Vec<_> = exchanges.collect();
+    let count = |exchange: &Scrubbed<Exchange>| found_in(exchange).len();
+    let before: Vec<usize> = cassette.exchanges.iter().map(count).collect();
+    let exchanges = today.rescrubbed(cassette.exchanges, cassette.policy.as_ref());
+    // A header of which nothing is known is taken out too, and is no secret for that.
+    let changed = exchanges.iter().zip(before).filter(|(exchange, before)| count(exchange) > *before).count();
     if changed > 0 {
         eprintln!(
             "{}{} holds secrets in {changed} exchange{}: they are taken out in memory, and stay in the file until it is \
@@ -79,9 +124,19 @@ fn by_todays_rules(cassette: Cassette, path: &Path) -> Cassette {
     Cassette { redaction: Some(Redaction { env, ..Redaction::new() }), exchanges, ..cassette }
 }
 
+/// Twice, where the first round met a secret that an exchange before it may hold.
+fn rescrubbed(
+    mut scrubber: Scrubber,
+    exchanges: Vec<Scrubbed<Exchange>>,
+) -> (Vec<Scrubbed<Exchange>>, Scrubber) {
+    let first: Vec<_> = exchanges.into_iter().map(|e| (scrubber.rescrub(e), scrubber.known())).collect();
+    let again = first.into_iter().map(|(exchange, known)| scrubber.again(exchange, known)).collect();
+    (again, scrubber)
+}
+
 /// Loads a cassette that was named on the command line, to look at it.
-pub(crate) fn look(path: &Path) -> Result<Cassette, Failure> {
-    match load(path) {
+pub(crate) fn look(path: &Path, today: &Today) -> Result<Cassette, Failure> {
+    match load(path, today) {
         Err(Failure::Missing { message, .. }) => {
             Err(Failure::with_help(message, "check the path; `wiretape record` makes cassettes"))
         }
@@ -90,12 +145,12 @@ pub(crate) fn look(path: &Path) -> Result<Cassette, Failure> {
 }
 
 impl CassetteFile {
-    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn open(path: &Path, today: &Today) -> Result<Self, Failure> {
         places::secure_state_dir()?;
         let state = places::state_dir();
         let lock = Lock::acquire(path, &state)?;
-        recover(path, &state)?;
-        Ok(Self { path: path.to_owned(), _lock: lock })
+        recover(path, &state, today)?;
+        Ok(Self { path: path.to_owned(), today: today.clone(), _lock: lock })
     }
 
     pub(crate) fn journal(&self) -> Result<Journal, Failure> {
@@ -104,7 +159,7 @@ impl CassetteFile {
 
     /// What is on the cassette, or nothing if there is none yet.
     pub(crate) fn exchanges(&self) -> Result<Cassette, Failure> {
-        Ok(existing(&self.path)?)
+        Ok(existing(&self.path, &self.today)?)
     }
 
     /// Makes the journal's exchanges part of the cassette. On failure the journal stays, and so does the cassette.
@@ -114,10 +169,10 @@ impl CassetteFile {
         journal: Journal,
         how: Merge,
         policy: &Policy,
-        mut scrubber: Scrubber,
+        scrubber: Scrubber,
     ) -> Result<Kept, Failure> {
-        let new: Vec<_> = in_order(journal.path())?.into_iter().map(|e| scrubber.rescrub(e)).collect();
-        let old = existing(&self.path)?;
+        let (new, scrubber) = rescrubbed(scrubber, in_order(journal.path())?.exchanges);
+        let old = existing(&self.path, &self.today)?;
         let recorded = new.len();
         if new.is_empty() {
             journal.finish()?;
@@ -153,17 +208,21 @@ impl CassetteFile {
 }
 
 /// Takes in what killed runs left behind. Called under the lock.
-fn recover(path: &Path, state: &Path) -> Result<(), Failure> {
+fn recover(path: &Path, state: &Path, today: &Today) -> Result<(), Failure> {
+    Journal::sweep(path, state)?;
     for orphan in Journal::orphans(path, state)? {
+        let Cassette { redaction, policy, exchanges } = existing(path, today)?;
         // What the run that was killed had learned is gone; the environment may still know it.
-        let mut scrubber = secrets::scrubber(&Config::default(), &[]);
-        let left = in_order(&orphan)?.into_iter().map(|e| scrubber.rescrub(e)).collect();
-        let Cassette { redaction, policy, exchanges } = existing(path)?;
+        let Left { exchanges: left, variables } = in_order(&orphan)?;
+        let left = today.rescrubbed(left, policy.as_ref());
         let before = exchanges.len();
-        let how = policy.clone().unwrap_or_default();
-        let exchanges = merge(exchanges, left, Merge::Recover, &how).exchanges;
-        let count = exchanges.len() - before;
+        let how = today.policy_of(policy.as_ref());
+        let mut merged = merge(exchanges, left, Merge::Recover, how);
+        let count = merged.exchanges.len() - before;
         if count > 0 {
+            let env = variables.into_iter().map(|(name, text)| (name, merged.placeholder(&text))).collect();
+            let redaction = Redaction::joined(redaction, Redaction { env, ..Redaction::new() });
+            let exchanges = merged.exchanges;
             store::save(path, &Cassette { redaction, policy, exchanges })?;
             eprintln!(
                 "{}took in {count} exchange{} that a killed recording left for {}",
@@ -177,8 +236,8 @@ fn recover(path: &Path, state: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn existing(path: &Path) -> Result<Cassette, StoreError> {
-    match store::load(path).map(|cassette| by_todays_rules(cassette, path)) {
+fn existing(path: &Path, today: &Today) -> Result<Cassette, StoreError> {
+    match store::load(path).map(|cassette| by_todays_rules(cassette, path, today)) {
         Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             Ok(Cassette { redaction: Some(Redaction::new()), policy: None, exchanges: Vec::new() })
         }
@@ -188,9 +247,10 @@ fn existing(path: &Path) -> Result<Cassette, StoreError> {
 
 /// A journal's exchanges in the order in which their requests came; they were written as they ended. One that cannot
 /// be read is told and left out: it must not stand in the way of the others.
-fn in_order(journal: &Path) -> Result<Vec<Scrubbed<Exchange>>, StoreError> {
+fn in_order(journal: &Path) -> Result<Left, StoreError> {
     let mut records = Vec::new();
-    for record in Journal::read(journal)? {
+    let mut journal = Journal::read(journal)?;
+    for record in journal.by_ref() {
         match record {
             Ok(record) => records.push(record),
             Err(StoreError::Invalid { problem, .. }) => {
@@ -203,7 +263,8 @@ fn in_order(journal: &Path) -> Result<Vec<Scrubbed<Exchange>>, StoreError> {
         }
     }
     records.sort_by_key(|(seq, _)| *seq);
-    Ok(records.into_iter().map(|(_, exchange)| exchange).collect())
+    let exchanges = records.into_iter().map(|(_, exchange)| exchange).collect();
+    Ok(Left { exchanges, variables: journal.into_variables() })
 }
 
 fn kept_in_journal(error: StoreError, journal: &Journal) -> Failure {

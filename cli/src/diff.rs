@@ -10,14 +10,16 @@ use exchange::{Body, Exchange, Header, Headers, Reply, Request, Response, Url};
 use matchers::{Difference, Key, Pattern, Policy, Shapes};
 
 use crate::{
-    cassette_file,
+    cassette_file::{self, Today},
+    config::Config,
     exit::{Exit, Failure},
     style::{Paint, To, shown, tame},
     summary::count,
 };
 
-pub(crate) fn diff(a: &Path, b: &Path) -> Result<Exit, Failure> {
-    let (left, right) = (cassette_file::look(a)?, cassette_file::look(b)?);
+pub(crate) fn diff(a: &Path, b: &Path, config: &Config) -> Result<Exit, Failure> {
+    let today = Today::of(config);
+    let (left, right) = (cassette_file::look(a, &today)?, cassette_file::look(b, &today)?);
     let policy = Policy { shapes: Shapes::Exact, ..right.policy.or(left.policy).unwrap_or_default() };
     let pairs = paired(&left.exchanges, &right.exchanges, &policy);
     let (mut same, mut other) = (0, 0);

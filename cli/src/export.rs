@@ -7,14 +7,15 @@ use cassettes::export;
 
 use crate::{
     args::ExportArgs,
-    cassette_file,
+    cassette_file::{self, Today},
+    config::Config,
     exit::{Exit, Failure},
     style::{Paint, To, shown},
     summary::count,
 };
 
-pub(crate) fn export(args: &ExportArgs) -> Result<Exit, Failure> {
-    let cassette = cassette_file::look(&args.cassette)?;
+pub(crate) fn export(args: &ExportArgs, config: &Config) -> Result<Exit, Failure> {
+    let cassette = cassette_file::look(&args.cassette, &Today::of(config))?;
     let text = export::export(&cassette, args.to);
     let Some(output) = &args.output else {
         print!("{text}");

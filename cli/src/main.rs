@@ -157,10 +157,10 @@ fn run(cli: args::Cli) -> Result<Exit, Failure> {
         }
         Command::Ctl(a) => ctl::run(&a),
         Command::Env(a) => proxy_command::print_env(a.port, a.format),
-        Command::Show(a) => show::show(&a.cassette, a.exchange),
+        Command::Show(a) => show::show(&a.cassette, a.exchange, &config()?),
         Command::Scan(a) => scan::run(&a),
-        Command::Diff(a) => diff::diff(&a.a, &a.b),
-        Command::Export(a) => export::export(&a),
+        Command::Diff(a) => diff::diff(&a.a, &a.b, &config()?),
+        Command::Export(a) => export::export(&a, &config()?),
         Command::Import(a) => import::import(&a),
         Command::Ca(command) => ca::run(&command),
         Command::Doctor => doctor::run(&config()?),

@@ -9,7 +9,7 @@ use std::{
     time::Instant,
 };
 
-use cassettes::{Index, Merge, Pace, Player, Scrubber};
+use cassettes::{Index, Merge, Pace, Player};
 use matchers::Policy;
 use proxy::{
     Asker, HostRules, KeepCalls, Keeper, Mode, Observer, Opened, Opener, Refusal, RefusalKind, Session,
@@ -17,7 +17,7 @@ use proxy::{
 };
 
 use crate::{
-    cassette_file::{self, CassetteFile},
+    cassette_file::{self, CassetteFile, Today},
     exit::Failure,
     run::{Leftovers, open_cassette},
     status::in_words,
@@ -32,9 +32,7 @@ pub(crate) struct Openings {
     pub(crate) pace: Pace,
     pub(crate) merge: Merge,
     pub(crate) leftovers: Leftovers,
-    pub(crate) policy: Policy,
-    /// Knows what the environment holds.
-    pub(crate) scrubber: Scrubber,
+    pub(crate) today: Today,
     pub(crate) hosts: HostRules,
     pub(crate) max_body: usize,
     /// Where a session that nobody made finds its cassette, under its name.
@@ -97,13 +95,13 @@ impl Opener for Openings {
         let pace = wish.pace.unwrap_or(self.pace);
         let (path, file, player) = match self.cassette(wish, mode)? {
             Source::File(path) => {
-                let (file, player) = open_cassette(mode, &path, &self.policy, pace).map_err(refusal)?;
+                let (file, player) = open_cassette(mode, &path, &self.today, pace).map_err(refusal)?;
                 (Some(path), file, player)
             }
             Source::Own(path, index) => (Some(path), None, Some(Player::new(index, pace))),
             Source::None => (None, None, None),
         };
-        let policy = player.as_ref().map_or_else(|| self.policy.clone(), |p| p.policy().clone());
+        let policy = player.as_ref().map_or_else(|| self.today.policy.clone(), |p| p.policy().clone());
         let journal = file.as_ref().map(CassetteFile::journal).transpose().map_err(refusal)?;
         let keeper = Keeping {
             name: wish.name.clone(),
@@ -122,7 +120,7 @@ impl Opener for Openings {
             player,
             journal,
             hosts: self.hosts.clone(),
-            scrubber: self.scrubber.clone().and_keeping(&policy.headers),
+            scrubber: self.today.scrubber(&policy),
             max_body: self.max_body,
             observer: self.observer(&wish.name),
             log: KeepCalls::Latest,
@@ -131,8 +129,8 @@ impl Opener for Openings {
     }
 
     fn load(&self, cassette: &Path, pace: Pace) -> Result<Player, Refusal> {
-        let cassette = cassette_file::load(cassette).map_err(refusal)?;
-        Ok(Player::new(Arc::new(Index::new(cassette, &self.policy)), pace))
+        let cassette = cassette_file::load(cassette, &self.today).map_err(refusal)?;
+        Ok(Player::new(Arc::new(Index::new(cassette, &self.today.policy)), pace))
     }
 
     fn refused(&self, name: &SessionName, refusal: &Refusal) {

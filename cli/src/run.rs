@@ -24,13 +24,12 @@ use time::OffsetDateTime;
 
 use crate::{
     args::{ClientArgs, UpstreamArgs},
-    cassette_file::{self, CassetteFile},
+    cassette_file::{self, CassetteFile, Today},
     child::{self, Ended, Signals},
     child_environment::{ChildEnvironment, Inherits, KnownVariables},
     config::Config,
     exit::{Exit, Failure},
     opener::Openings,
-    secrets,
     size::Size,
     status::Status,
     style,
@@ -107,9 +106,10 @@ impl Run {
                 "bodies above 512MiB cannot be kept: give a smaller --max-body or max_body",
             ));
         }
+        let today = Today::of(config);
         let (file, player) = match self.sessions.no_own {
             true => (None, None),
-            false => open_cassette(self.mode, &self.cassette, &config.policy, self.pace)?,
+            false => open_cassette(self.mode, &self.cassette, &today, self.pace)?,
         };
         let policy = player.as_ref().map_or_else(|| config.policy.clone(), |p| p.policy().clone());
         let redaction = player.as_ref().and_then(|player| player.index().redaction()).cloned();
@@ -117,7 +117,6 @@ impl Run {
         if !self.listen.ip().is_loopback() {
             eprintln!("{}everybody who can reach {} can use this proxy", style::warning(), self.listen);
         }
-        let scrubber = secrets::scrubber(config, &[]);
         let roots = if self.mode == Mode::Replay { Roots::OursOnly } else { Roots::SystemAndOurs };
         let inherited = |name: &str| std::env::var_os(name);
         let kit = match kit_dir {
@@ -134,8 +133,7 @@ impl Run {
             pace: self.pace,
             merge: self.merge,
             leftovers: self.leftovers,
-            policy: config.policy.clone(),
-            scrubber: scrubber.clone(),
+            today: today.clone(),
             hosts: config.hosts.clone(),
             max_body: max_body.0,
             folder: self.sessions.folder,
@@ -151,7 +149,7 @@ impl Run {
                 player,
                 journal,
                 hosts: config.hosts.clone(),
-                scrubber: scrubber.and_keeping(&policy.headers),
+                scrubber: today.scrubber(&policy),
                 max_body: max_body.0,
                 observer,
                 log: if self.sessions.control.is_some() { KeepCalls::Latest } else { KeepCalls::None },
@@ -319,21 +317,21 @@ pub(crate) fn mode_word(mode: Mode) -> &'static str {
 pub(crate) fn open_cassette(
     mode: Mode,
     path: &Path,
-    policy: &Policy,
+    today: &Today,
     pace: Pace,
 ) -> Result<(Option<CassetteFile>, Option<Player>), Failure> {
-    let player = |cassette| Player::new(Arc::new(Index::new(cassette, policy)), pace);
+    let player = |cassette| Player::new(Arc::new(Index::new(cassette, &today.policy)), pace);
     match mode {
-        Mode::Replay => Ok((None, Some(player(cassette_file::load(path)?)))),
+        Mode::Replay => Ok((None, Some(player(cassette_file::load(path, today)?)))),
         Mode::Passthrough => Ok((None, None)),
         Mode::Record => {
-            let file = CassetteFile::open(path)?;
+            let file = CassetteFile::open(path, today)?;
             // A cassette that cannot be read is not to be replaced unseen.
             file.exchanges()?;
             Ok((Some(file), None))
         }
         Mode::Auto => {
-            let file = CassetteFile::open(path)?;
+            let file = CassetteFile::open(path, today)?;
             let player = player(file.exchanges()?);
             Ok((Some(file), Some(player)))
         }

@@ -7,15 +7,16 @@ use exchange::{Content, End, Exchange, Reply, StreamKind};
 use matchers::Compare;
 
 use crate::{
-    cassette_file,
+    cassette_file::{self, Today},
+    config::Config,
     exit::{Exit, Failure},
     size::human,
     style::{self, Paint, To, shown, tame},
     summary::{count, seconds},
 };
 
-pub(crate) fn show(path: &Path, exchange: Option<u32>) -> Result<Exit, Failure> {
-    let cassette = cassette_file::look(path)?;
+pub(crate) fn show(path: &Path, exchange: Option<u32>, config: &Config) -> Result<Exit, Failure> {
+    let cassette = cassette_file::look(path, &Today::of(config))?;
     match exchange {
         Some(id) => show_one(&cassette, id)?,
         None => show_all(path, &cassette),

@@ -27,7 +27,7 @@ impl Report<'_> {
     pub(crate) fn is_failure(&self) -> bool {
         self.summary.missed > 0
             || self.summary.broken.is_some()
-            || !self.summary.unscrubbed.is_empty()
+            || self.summary.unkept > 0
             || (self.leftovers == Leftovers::Reject && !self.summary.unplayed.is_empty())
     }
 
@@ -54,6 +54,10 @@ impl Report<'_> {
         }
         for reason in &self.summary.unscrubbed {
             text += &format!("{}{}\n", style::error(), tame(reason));
+        }
+        let hidden = (self.summary.unkept as usize).saturating_sub(self.summary.unscrubbed.len());
+        if hidden > 0 {
+            text += &format!("{}and {hidden} more calls are not kept for such a reason\n", style::error());
         }
         if let Some(reason) = &self.summary.broken {
             text += &format!("{}recording stopped: {}\n", style::error(), tame(reason));

@@ -154,7 +154,9 @@ pub struct Summary {
     pub exchanges: usize,
     /// Why recording stopped, if it did.
     pub broken: Option<String>,
-    /// Exchanges that could not be looked into and so are not kept, and why.
+    /// Exchanges that could not be looked into and so are not kept.
+    pub unkept: u32,
+    /// The first of them, and why.
     pub unscrubbed: Vec<String>,
 }
 
@@ -168,6 +170,7 @@ struct Notes {
     faults: Vec<FaultReport>,
     warnings: Vec<String>,
     broken: Option<String>,
+    unkept: u32,
     unscrubbed: Vec<String>,
 }
 
@@ -214,6 +217,7 @@ impl Session {
             unplayed: deck.as_ref().map(|deck| deck.unplayed()).unwrap_or_default(),
             exchanges: deck.as_ref().map_or(0, |deck| deck.exchanges()),
             broken: notes.broken.clone(),
+            unkept: notes.unkept,
             unscrubbed: notes.unscrubbed.clone(),
         }
     }
@@ -359,7 +363,11 @@ impl Session {
             Err(reason) => {
                 let (method, url) = named;
                 let what = format!("call {call}: {method} {}", self.shown_url(url));
-                lock(&self.notes).unscrubbed.push(format!("{what} is not kept: {reason}"));
+                let mut notes = lock(&self.notes);
+                notes.unkept += 1;
+                if notes.unscrubbed.len() < MOST_REPORTS {
+                    notes.unscrubbed.push(format!("{what} is not kept: {reason}"));
+                }
                 return Ok(());
             }
         };
@@ -405,7 +413,8 @@ impl Session {
                 return Some(Err(error));
             }
         }
-        Some(journal.append_entry(u64::from(call), &entry))
+        let noted = journal.note_variables(scrubber.variables_met());
+        Some(noted.and_then(|()| journal.append_entry(u64::from(call), &entry)))
     }
 
     /// A URL in words for a person.
@@ -497,3 +506,41 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 const MOST_REPORTS: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use exchange::{Header, Reply, Request};
+
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_kept_is_counted_to_the_end_and_told_up_to_a_limit() {
+        let session = Session::new(SessionConfig {
+            mode: Mode::Record,
+            cassette: None,
+            player: None,
+            journal: None,
+            hosts: HostRules::default(),
+            scrubber: Scrubber::new(),
+            max_body: 1 << 20,
+            observer: None,
+            log: KeepCalls::None,
+        });
+        let sealed = Exchange {
+            id: 1,
+            at: Duration::ZERO,
+            request: Request {
+                method: "POST".to_owned(),
+                url: Url::parse("https://a.test/").unwrap(),
+                headers: [Header::new("content-encoding", "br").unwrap()].into_iter().collect(),
+                body: Body::from_bytes(vec![0xff; 64]),
+                trailers: exchange::Headers::default(),
+            },
+            reply: Reply::Fault { fault: Fault::Refused, after: Duration::ZERO },
+        };
+        let calls = MOST_REPORTS + 20;
+        (0..calls).for_each(|_| session.keep(1, sealed.clone()).unwrap());
+        let summary = session.summary();
+        assert_eq!((summary.unkept as usize, summary.unscrubbed.len()), (calls, MOST_REPORTS));
+    }
+}

@@ -56,13 +56,16 @@ pub(super) fn read(node: &Node<'_>) -> Result<Redaction, Problem> {
 pub(super) fn write(redaction: &Redaction) -> Out<'_> {
     let mut entries: Entries<'_> = vec![("ruleset".into(), Out::from(redaction.ruleset))];
     if !redaction.env.is_empty() {
-        let variables = redaction.env.iter().map(|(name, text)| (name.as_str(), Out::text(text.as_str())));
-        entries.push(("env".into(), Out::mapping(variables)));
+        entries.push(("env".into(), write_env(&redaction.env)));
     }
     Out::Mapping(entries)
 }
 
-fn read_env(node: &Node<'_>) -> Result<BTreeMap<String, String>, Problem> {
+pub(super) fn write_env(env: &BTreeMap<String, String>) -> Out<'_> {
+    Out::mapping(env.iter().map(|(name, text)| (name.as_str(), Out::text(text.as_str()))))
+}
+
+pub(super) fn read_env(node: &Node<'_>) -> Result<BTreeMap<String, String>, Problem> {
     let entries = node.mapping("the variables that were used")?;
     entries.iter().map(|(name, value)| Ok((read_name(name)?, read_placeholder(value)?))).collect()
 }

@@ -62,6 +62,12 @@ impl Secrets {
         *count = (*count).max(number);
     }
 
+    /// Leaves this number of a kind, and all below it, to others.
+    pub(super) fn number_after(&mut self, kind: &str, number: u32) {
+        let count = self.counts.entry(Cow::Owned(kind.to_owned())).or_default();
+        *count = (*count).max(number);
+    }
+
     /// The variables whose values were met, each with its placeholder.
     pub(super) fn variables_met(&self) -> Vec<(String, String)> {
         let mut met: Vec<(String, String)> = self

@@ -149,7 +149,8 @@ pub(super) fn fitted(mut headers: Headers, old: &Body, new: &Body) -> Headers {
         return headers;
     };
     // Of a body that was cut the whole was promised. What a coding makes of it is known when it is sent.
-    match (length + new.len()).checked_sub(old.len()).filter(|_| new.codings.is_empty()) {
+    let promised = i128::from(length) + i128::from(new.len()) - i128::from(old.len());
+    match u64::try_from(promised).ok().filter(|_| new.codings.is_empty()) {
         Some(length) => headers.set(
             Header::new("content-length", length.to_string()).expect("digits are a value of any header"),
         ),
@@ -190,3 +191,24 @@ fn escaped_for_url(text: &[u8]) -> std::borrow::Cow<'_, [u8]> {
 /// What is made from the bytes of a body holds for no other.
 const DIGESTS: &[&str] =
     &["content-digest", "content-md5", "digest", "repr-digest", "x-goog-hash", "x-ms-content-crc64"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_that_no_body_has_is_no_reason_to_panic() {
+        let promising = |length: u64| -> Headers {
+            [Header::new("content-length", length.to_string()).unwrap()].into_iter().collect()
+        };
+        let fitted = |length: u64, old: &str, new: &str| {
+            let bodies = [old, new].map(|text| Body::from_bytes(text.as_bytes().to_vec()));
+            let headers = fitted(promising(length), &bodies[0], &bodies[1]);
+            headers.text("content-length").map(str::to_owned)
+        };
+        assert_eq!(fitted(u64::MAX - 2, "id", "longer"), None);
+        assert_eq!(fitted(u64::MAX - 2, "longer", "id"), Some((u64::MAX - 6).to_string()));
+        assert_eq!(fitted(9, "id", "longer"), Some("13".to_owned()));
+        assert_eq!(fitted(1, "longer", "id"), None);
+    }
+}

@@ -2,10 +2,11 @@
 //!
 //! A file of records, each `length | crc32 | seq | payload` (little endian: u32, u32, u64) and written by one
 //! `write(2)`. The payload is an exchange as a cassette spells it, big bodies inline; there is no second format.
-//! The first record is the header: it names the format and the cassette. What is not a whole record ends the
-//! journal.
+//! The first record is the header: it names the format and the cassette. A record with the last number there is holds
+//! no exchange but the variables that were met so far. What is not a whole record ends the journal.
 
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     fs::{self, File, OpenOptions},
     io::{self, BufReader, Read},
@@ -17,6 +18,7 @@ use std::{
 };
 
 use exchange::Exchange;
+use yaml::Problem;
 
 use super::{StoreError, create_private_folder, failed, resolve, state_folder};
 use crate::{Scrubbed, format};
@@ -28,6 +30,8 @@ pub struct Journal {
     path: PathBuf,
     /// Where the last whole record ends.
     end: u64,
+    /// What it says of variables.
+    variables: BTreeMap<String, String>,
 }
 
 /// An exchange as a journal holds it, ready to be appended.
@@ -46,15 +50,16 @@ impl Journal {
         let cassette = resolve(cassette);
         let folder = state_folder(&cassette, state_dir);
         create_private_folder(&folder)?;
-        let number = numbered(&folder)?.last().map_or(1, |(number, _)| number + 1);
-        let path = folder.join(format!("{number}{EXTENSION}"));
+        sweep(&folder)?;
+        let number = numbered(&folder, EXTENSION)?.last().map_or(1, |(number, _)| number + 1);
+        let path = folder.join(format!("{number}.{EXTENSION}"));
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(0o600)
             .open(&path)
             .map_err(failed("create", &path))?;
-        let mut journal = Self { file, path, end: 0 };
+        let mut journal = Self { file, path, end: 0, variables: BTreeMap::new() };
         let header = [HEADER, cassette.as_os_str().as_bytes()].concat();
         match journal.put(0, &header) {
             Ok(()) => Ok(journal),
@@ -83,6 +88,16 @@ impl Journal {
         self.append_entry(seq, &Self::entry(exchange))
     }
 
+    /// Notes the variables whose values were met so far, each with its placeholder, if they are others than before.
+    pub fn note_variables(&mut self, met: Vec<(String, String)>) -> Result<(), StoreError> {
+        let met: BTreeMap<_, _> = met.into_iter().collect();
+        if met != self.variables {
+            self.put(VARIABLES, format::variables(&met).as_bytes())?;
+            self.variables = met;
+        }
+        Ok(())
+    }
+
     /// Changes every exchange whose text `holds` something that must not stay. The journal is replaced as a whole, so
     /// that a kill leaves either the old one or the new one.
     pub fn rewrite(
@@ -98,29 +113,51 @@ impl Journal {
         if !holds(&text) {
             return Ok(());
         }
-        let new_path = self.path.with_extension("new");
+        let new_path = self.path.with_extension(REWRITING);
+        let new = self.rewritten(&new_path, holds, change).and_then(|new| {
+            fs::rename(&new_path, &self.path).map_err(failed("replace", &self.path))?;
+            Ok(new)
+        });
+        match new {
+            Ok(new) => {
+                *self = Self { path: self.path.clone(), ..new };
+                Ok(())
+            }
+            Err(error) => {
+                // The first error is the one to tell, and whoever comes next sweeps too.
+                let _ = fs::remove_file(&new_path);
+                Err(error)
+            }
+        }
+    }
+
+    /// The same records in a new file, changed.
+    fn rewritten(
+        &self,
+        new_path: &Path,
+        holds: &dyn Fn(&[u8]) -> bool,
+        change: &mut dyn FnMut(Scrubbed<Exchange>) -> Scrubbed<Exchange>,
+    ) -> Result<Self, StoreError> {
         let file = OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(true)
             .mode(0o600)
-            .open(&new_path)
-            .map_err(failed("create", &new_path))?;
+            .open(new_path)
+            .map_err(failed("create", new_path))?;
         let mut records = Records::open(&self.path)?;
         let cassette =
             records.cassette().map(|path| path.as_os_str().as_bytes().to_vec()).unwrap_or_default();
-        let mut new = Self { file, path: new_path.clone(), end: 0 };
+        let mut new = Self { file, path: new_path.to_owned(), end: 0, variables: self.variables.clone() };
         new.put(0, &[HEADER, &cassette].concat())?;
         while let Some((seq, payload)) = records.next_record()? {
-            let payload = match holds(&payload) {
+            let payload = match seq != VARIABLES && holds(&payload) {
                 true => Self::entry(&change(records.exchange(payload)?)).0.into_bytes(),
                 false => payload,
             };
             new.put(seq, &payload)?;
         }
-        fs::rename(&new_path, &self.path).map_err(failed("replace", &self.path))?;
-        *self = Self { path: self.path.clone(), ..new };
-        Ok(())
+        Ok(new)
     }
 
     pub fn path(&self) -> &Path {
@@ -134,10 +171,8 @@ impl Journal {
 
     /// Removes a journal that a killed run left, once its exchanges are in the cassette.
     pub fn discard(path: &Path) -> Result<(), StoreError> {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
-            _ => Ok(()),
-        }
+        remove(&path.with_extension(REWRITING))?;
+        remove(path)
     }
 
     /// The exchanges of a journal, up to the first record that is not whole.
@@ -145,11 +180,17 @@ impl Journal {
         Records::open(path)
     }
 
-    /// The journals that earlier runs left for a cassette, oldest first. The caller holds the
-    /// [`super::Lock`] and has not started its own yet, so none of them is in use.
+    /// Removes what was half rewritten when an earlier run was killed; the journals themselves are whole. The caller
+    /// holds the [`super::Lock`].
+    pub fn sweep(cassette: &Path, state_dir: &Path) -> Result<(), StoreError> {
+        sweep(&state_folder(&resolve(cassette), state_dir))
+    }
+
+    /// The journals that earlier runs left for a cassette, oldest first. Where the caller holds the [`super::Lock`]
+    /// and has not started its own yet, none of them is in use.
     pub fn orphans(cassette: &Path, state_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
         let folder = state_folder(&resolve(cassette), state_dir);
-        Ok(numbered(&folder)?.into_iter().map(|(_, path)| path).collect())
+        Ok(numbered(&folder, EXTENSION)?.into_iter().map(|(_, path)| path).collect())
     }
 
     fn put(&mut self, seq: u64, payload: &[u8]) -> Result<(), StoreError> {
@@ -177,6 +218,7 @@ pub struct Records {
     /// Bytes of the file that were not read yet.
     left: u64,
     cassette: Option<PathBuf>,
+    variables: BTreeMap<String, String>,
 }
 
 impl Records {
@@ -185,10 +227,21 @@ impl Records {
         self.cassette.as_deref()
     }
 
+    /// The variables that the run had met, each with its placeholder; known once the last exchange is read.
+    pub fn into_variables(self) -> BTreeMap<String, String> {
+        self.variables
+    }
+
     fn open(path: &Path) -> Result<Self, StoreError> {
         let file = File::open(path).map_err(failed("read", path))?;
         let left = file.metadata().map_err(failed("read", path))?.len();
-        let mut records = Self { input: BufReader::new(file), path: path.to_owned(), left, cassette: None };
+        let mut records = Self {
+            input: BufReader::new(file),
+            path: path.to_owned(),
+            left,
+            cassette: None,
+            variables: BTreeMap::new(),
+        };
         let Some((_, header)) = records.next_record()? else {
             return Ok(records);
         };
@@ -230,9 +283,17 @@ impl Records {
     }
 
     fn exchange(&self, payload: Vec<u8>) -> Result<Scrubbed<Exchange>, StoreError> {
+        self.parsed(payload, |text| format::read_item(text, &|_| Ok(None)))
+    }
+
+    fn parsed<T>(
+        &self,
+        payload: Vec<u8>,
+        read: impl Fn(&str) -> Result<T, Problem>,
+    ) -> Result<T, StoreError> {
         let text = String::from_utf8(payload)
             .map_err(|error| super::not_utf8(&self.path, error.as_bytes(), error.utf8_error()))?;
-        format::read_item(&text, &|_| Ok(None)).map_err(|problem| StoreError::Invalid {
+        read(&text).map_err(|problem| StoreError::Invalid {
             file: self.path.clone(),
             source_text: text.as_str().into(),
             problem: Box::new(problem),
@@ -244,14 +305,23 @@ impl Iterator for Records {
     type Item = Result<(u64, Scrubbed<Exchange>), StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (seq, payload) = match self.next_record() {
-            Ok(record) => record?,
-            Err(error) => {
-                self.left = 0;
-                return Some(Err(error));
+        loop {
+            let (seq, payload) = match self.next_record() {
+                Ok(record) => record?,
+                Err(error) => {
+                    self.left = 0;
+                    return Some(Err(error));
+                }
+            };
+            if seq != VARIABLES {
+                return Some(self.exchange(payload).map(|exchange| (seq, exchange)));
             }
-        };
-        Some(self.exchange(payload).map(|exchange| (seq, exchange)))
+            match self.parsed(payload, format::read_variables) {
+                // The later record knows all that the earlier did.
+                Ok(variables) => self.variables = variables,
+                Err(error) => return Some(Err(error)),
+            }
+        }
     }
 }
 
@@ -280,8 +350,19 @@ fn checksum(seq: u64, payload: &[u8]) -> u32 {
     sum.finalize()
 }
 
-/// The journals in a folder, in the order in which they were made.
-fn numbered(folder: &Path) -> Result<Vec<(u64, PathBuf)>, StoreError> {
+fn remove(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+fn sweep(folder: &Path) -> Result<(), StoreError> {
+    numbered(folder, REWRITING)?.into_iter().try_for_each(|(_, path)| remove(&path))
+}
+
+/// The files in a folder that have a number for a name, in the order in which they were made.
+fn numbered(folder: &Path, extension: &str) -> Result<Vec<(u64, PathBuf)>, StoreError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -291,7 +372,10 @@ fn numbered(folder: &Path) -> Result<Vec<(u64, PathBuf)>, StoreError> {
     for entry in entries {
         let entry = entry.map_err(failed("read the folder", folder))?;
         let name = entry.file_name();
-        let number = name.to_str().and_then(|name| name.strip_suffix(EXTENSION)?.parse().ok());
+        let number = name.to_str().and_then(|name| {
+            let (number, ending) = name.split_once('.')?;
+            number.parse().ok().filter(|_| ending == extension)
+        });
         if let Some(number) = number {
             found.push((number, entry.path()));
         }
@@ -300,8 +384,12 @@ fn numbered(folder: &Path) -> Result<Vec<(u64, PathBuf)>, StoreError> {
     Ok(found)
 }
 
-const EXTENSION: &str = ".journal";
+const EXTENSION: &str = "journal";
+/// Of a journal that is about to take the place of another.
+const REWRITING: &str = "new";
 const HEADER: &[u8] = b"wiretape: journal/1\n";
+/// No call has this number.
+const VARIABLES: u64 = u64::MAX;
 /// Reading more than this again and again would hold the traffic up.
 const MOST_REWRITTEN: u64 = 8 << 20;
 const HEAD: usize = 16;

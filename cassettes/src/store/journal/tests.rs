@@ -171,3 +171,49 @@ fn nobody_else_can_read_a_journal() {
     assert_eq!(mode(journal.path().parent().unwrap()), 0o700);
     assert_eq!(mode(&run.state), 0o700);
 }
+
+#[test]
+fn half_a_rewritten_journal_is_not_left_behind() {
+    let run = run();
+    let mut journal = Journal::create(&run.cassette, &run.state).unwrap();
+    journal.append(1, &exchange(1, "one")).unwrap();
+    let new = journal.path().with_extension("new");
+
+    // Not an exchange at all: rewriting it fails.
+    journal.put(2, b"two").unwrap();
+    journal.rewrite(&|_| true, &mut |exchange| exchange).unwrap_err();
+    assert!(!new.exists(), "after an error");
+
+    fs::write(&new, "half").unwrap();
+    let next = Journal::create(&run.cassette, &run.state).unwrap();
+    assert!(!new.exists(), "when the next one is made");
+
+    fs::write(&new, "half").unwrap();
+    Journal::sweep(&run.cassette, &run.state).unwrap();
+    assert!(!new.exists() && journal.path().exists() && next.path().exists());
+
+    fs::write(&new, "half").unwrap();
+    journal.finish().unwrap();
+    assert!(!new.exists(), "when the journal goes");
+}
+
+#[test]
+fn the_variables_that_were_met_last_are_read_back_and_are_no_exchange() {
+    let run = run();
+    let mut journal = Journal::create(&run.cassette, &run.state).unwrap();
+    let met = |names: &[&str]| -> Vec<(String, String)> {
+        names.iter().map(|name| ((*name).to_owned(), "{{redacted:token:1}}".to_owned())).collect()
+    };
+    journal.note_variables(met(&[])).unwrap();
+    journal.note_variables(met(&["ONE"])).unwrap();
+    journal.append(1, &exchange(1, "one")).unwrap();
+    journal.note_variables(met(&["ONE", "TWO"])).unwrap();
+    let noted = journal.end;
+    journal.note_variables(met(&["ONE", "TWO"])).unwrap();
+    assert_eq!(journal.end, noted, "the same is not noted again");
+    journal.rewrite(&|_| true, &mut |exchange| exchange).unwrap();
+    let mut records = Journal::read(journal.path()).unwrap();
+    let exchanges: Vec<_> = records.by_ref().map(Result::unwrap).collect();
+    assert_eq!(exchanges, [(1, exchange(1, "one"))]);
+    assert_eq!(records.into_variables(), met(&["ONE", "TWO"]).into_iter().collect());
+}

@@ -30,7 +30,7 @@ use thiserror::Error;
 
 use crate::{
     edits::{Edit, apply, apply_to_str},
-    text::{self, Form},
+    text::{self, Form, View},
 };
 
 use detect::Detector;
@@ -178,13 +178,25 @@ impl Scrubber {
         self.secrets.learned.len()
     }
 
-    /// Whether a text holds one of the values that were learned after the first `known`, in any spelling.
+    /// Whether a text holds one of the values that were learned after the first `known`, as it is, in base64 or hexadecimal,
+    /// or behind escapes. Not inside of what is packed, nor in pieces: that is for whoever reads all of it again.
     pub fn holds_newer(&self, known: usize, text: &[u8]) -> bool {
-        let mut newer = Secrets::default();
+        let mut newer = learned::Learned::default();
         for value in self.secrets.learned.since(known) {
-            newer.learned.learn(&value.bytes, value.kind.clone());
+            newer.learn(&value.bytes, value.kind.clone());
         }
-        !Detector::new(&mut newer, &Rules::default()).in_text(text, Form::Text).is_empty()
+        if !newer.hits(text).is_empty() {
+            return true;
+        }
+        // A file of ours escapes what is escaped in it already.
+        let all = 0..text.len();
+        let once = View::json_string(text, all.clone());
+        let twice = View::json_string(once.text(), 0..once.text().len());
+        let others = [View::percent_only(text, all.clone()), View::html(text, all)];
+        [&once, &twice]
+            .into_iter()
+            .chain(&others)
+            .any(|view| !view.is_plain() && !newer.hits(view.text()).is_empty())
     }
 
     /// Takes over what a clone has learned beyond the first `known` values.

@@ -25,6 +25,7 @@ mod silence;
 mod streams;
 mod targets;
 mod unanswered;
+mod unscrubbable;
 mod upstream_proxy;
 mod websocket;
 mod websocket_ends;

@@ -1,6 +1,6 @@
 //! What of a text is secret: tokens by their shape, values that are known, credentials in URLs; in whatever encoding.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{borrow::Cow, collections::HashMap, ops::Range};
 
 use exchange::Segment;
 
@@ -100,7 +100,7 @@ impl<'s> Detector<'s> {
 
     /// The changes to a text that has no name.
     pub(super) fn in_text(&mut self, text: &[u8], form: Form) -> Vec<Edit<'static>> {
-        self.look(text, form == Form::Binary, 0)
+        self.look(text, form == Form::Binary, 0, None)
     }
 
     fn by_name(&mut self, leaf: &Leaf<'_>) -> Option<Edit<'static>> {
@@ -165,7 +165,14 @@ impl<'s> Detector<'s> {
         Edit::new(0..text.len(), self.secrets.placeholder(Cow::Borrowed(kind), text).into_bytes())
     }
 
-    fn look(&mut self, text: &[u8], is_binary: bool, depth: usize) -> Vec<Edit<'static>> {
+    /// `view` is what the text was decoded by: what stands in its source as it does here was looked at there.
+    fn look(
+        &mut self,
+        text: &[u8],
+        is_binary: bool,
+        depth: usize,
+        view: Option<&View<'_>>,
+    ) -> Vec<Edit<'static>> {
         if text.len() < SHORTEST {
             return Vec::new();
         }
@@ -180,10 +187,15 @@ impl<'s> Detector<'s> {
                 return vec![Edit::new(0..text.len(), new)];
             }
             if !is_binary {
-                edits.extend(self.decoded(text, depth));
+                edits.extend(self.decoded(text, depth, view));
                 let learned = self.secrets.learned.clone();
                 let may_matter = |content: &[u8]| learned.may_matter_in(content);
-                edits.extend(encoded::in_base64(text, &may_matter, &mut |content| {
+                // What bounds a run may be what was decoded.
+                let is_new = |run: &Range<usize>| {
+                    let around = run.start.saturating_sub(1)..run.end + 1;
+                    view.is_none_or(|view| view.is_decoded_in(&around))
+                };
+                edits.extend(encoded::in_base64(text, &is_new, &may_matter, &mut |content| {
                     self.inside(content, depth + 1)
                 }));
             }
@@ -201,7 +213,7 @@ impl<'s> Detector<'s> {
     /// What was encoded, changed. `None` where nothing is to be changed.
     fn inside(&mut self, content: &[u8], depth: usize) -> Option<Vec<u8>> {
         let is_binary = std::str::from_utf8(content).is_err();
-        let edits = self.look(content, is_binary, depth);
+        let edits = self.look(content, is_binary, depth, None);
         (!edits.is_empty()).then(|| apply(content, &edits))
     }
 
@@ -232,27 +244,27 @@ impl<'s> Detector<'s> {
         edits
     }
 
-    fn hidden(
-        &mut self,
-        span: std::ops::Range<usize>,
-        kind: Cow<'static, str>,
-        text: &[u8],
-    ) -> Edit<'static> {
+    fn hidden(&mut self, span: Range<usize>, kind: Cow<'static, str>, text: &[u8]) -> Edit<'static> {
         let placeholder = self.secrets.placeholder(kind, &text[span.clone()]);
         Edit::new(span, placeholder.into_bytes())
     }
 
     /// The same in what the text says with its escapes taken off.
-    fn decoded(&mut self, text: &[u8], depth: usize) -> Vec<Edit<'static>> {
+    fn decoded(&mut self, text: &[u8], depth: usize, view: Option<&View<'_>>) -> Vec<Edit<'static>> {
         let mut edits = Vec::new();
+        // An escape that the source has too was taken off there.
+        let has_pair = |mark: u8, next: fn(&u8) -> bool| {
+            let mut marks = memchr::memchr_iter(mark, text).filter(|at| text.get(at + 1).is_some_and(next));
+            marks.any(|at| view.is_none_or(|view| view.is_decoded_in(&(at..at + 3))))
+        };
         let all = 0..text.len();
-        if has_pair(text, b'%', u8::is_ascii_hexdigit) {
+        if has_pair(b'%', u8::is_ascii_hexdigit) {
             edits.extend(self.view(&View::percent_only(text, all.clone()), depth));
         }
-        if has_pair(text, b'&', |b| *b == b'#' || b.is_ascii_alphabetic()) && text.contains(&b';') {
+        if has_pair(b'&', |b| *b == b'#' || b.is_ascii_alphabetic()) && text.contains(&b';') {
             edits.extend(self.view(&View::html(text, all.clone()), depth));
         }
-        if has_pair(text, b'\\', |b| matches!(b, b'u' | b'/' | b'n' | b'r' | b't' | b'"' | b'\\')) {
+        if has_pair(b'\\', |b| matches!(b, b'u' | b'/' | b'n' | b'r' | b't' | b'"' | b'\\')) {
             edits.extend(self.view(&View::json_string(text, all), depth));
         }
         edits
@@ -262,7 +274,7 @@ impl<'s> Detector<'s> {
         if view.is_plain() {
             return Vec::new();
         }
-        let edits = self.look(view.text(), false, depth + 1);
+        let edits = self.look(view.text(), false, depth + 1, Some(view));
         view.in_source(edits, unescaped)
     }
 
@@ -314,10 +326,6 @@ impl<'s> Detector<'s> {
         }
         edits
     }
-}
-
-fn has_pair(text: &[u8], mark: u8, next: fn(&u8) -> bool) -> bool {
-    memchr::memchr_iter(mark, text).any(|at| text.get(at + 1).is_some_and(next))
 }
 
 /// Nothing shorter is a token, and no shorter value is learned.

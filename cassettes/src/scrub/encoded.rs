@@ -18,14 +18,18 @@ use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use crate::edits::Edit;
 
 /// Changes every run of base64 in a text whose content `change` wants changed.
-/// Content in which `may_matter` sees nothing is passed over.
+/// Runs that are not new, and content in which `may_matter` sees nothing, are passed over.
 pub(super) fn in_base64(
     text: &[u8],
+    is_new: &dyn Fn(&Range<usize>) -> bool,
     may_matter: &dyn Fn(&[u8]) -> bool,
     change: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>,
 ) -> Vec<Edit<'static>> {
     let mut edits = Vec::new();
     each_run(text, &mut |span| {
+        if !is_new(&span) {
+            return;
+        }
         let run = &text[span.clone()];
         if let Some((content, spelling)) = decoded(run).filter(|(content, _)| may_matter(content))
             && let Some(new) = change(&content)
@@ -225,7 +229,7 @@ mod tests {
     use crate::edits::apply;
 
     fn changed(text: &str) -> String {
-        let edits = in_base64(text.as_bytes(), &|_| true, &mut |content| {
+        let edits = in_base64(text.as_bytes(), &|_| true, &|_| true, &mut |content| {
             let text = std::str::from_utf8(content).ok()?;
             text.contains("secret").then(|| text.replace("secret", "X").into_bytes())
         });

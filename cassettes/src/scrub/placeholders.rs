@@ -42,7 +42,9 @@ fn edits_at(text: &[u8], depth: usize, new: &mut dyn FnMut(&str) -> Option<Strin
         return all.map(|all| Edit::new(0..text.len(), all)).into_iter().collect();
     }
     let mut found = as_they_stand(text, new);
-    found.extend(encoded::in_base64(text, &may_be_in, &mut |content| inside(content, depth + 1, new)));
+    found.extend(encoded::in_base64(text, &|_| true, &may_be_in, &mut |content| {
+        inside(content, depth + 1, new)
+    }));
     settle(found)
 }
 

@@ -101,6 +101,13 @@ impl<'a> View<'a> {
         matches!(self.text, Cow::Borrowed(_))
     }
 
+    /// Whether a part of the text was decoded, and does not stand in the source as it is.
+    pub(crate) fn is_decoded_in(&self, part: &Range<usize>) -> bool {
+        let runs = self.runs.as_slice();
+        let first = runs.partition_point(|run| run.at + run.len <= part.start);
+        runs[first..].iter().take_while(|run| run.at < part.end).any(|run| run.len != run.source_len)
+    }
+
     /// The same change in the source. What stands there in several pieces is replaced in the first; the others shrink.
     pub(crate) fn in_source(
         &self,
